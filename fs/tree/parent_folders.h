@@ -41,7 +41,6 @@ class ParentFolders {
       : tree_(tree), locator_(locator), folders_(folders), names_(names), rules_(rules) {}
 
   [[nodiscard]] Result<ParentFolder> open(NodeId id) const;
-  [[nodiscard]] Result<ParentFolder> open(std::shared_ptr<Node> node) const;
   // Opens the directory of a node that has a name.
   [[nodiscard]] Result<ParentFolder> open_of(const Node& node) const;
   // Opens the directory in which the entry `new_name` is to be created.  Errors: EEXIST.
@@ -68,6 +67,8 @@ class ParentFolders {
   }
 
  private:
+  [[nodiscard]] Result<ParentFolder> open(std::shared_ptr<Node> node) const;
+
   const SourceTree& tree_;
   const NodeLocator& locator_;
   const NodeFolders& folders_;

@@ -4,7 +4,7 @@
 #
 # The machine has no disk: kernel and programs come from two archives in memory.
 
-# What the tests need of the system.
+# The packages that the tests need.
 guest_packages=(
   base-files bash busybox-static coreutils dash diffutils findutils grep gzip libc-bin login mount passwd procps rsync
   sed tar util-linux acl attr e2fsprogs file fuse3 python3 python3-h5py python3-numpy python3-yaml

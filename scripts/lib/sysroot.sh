@@ -47,10 +47,12 @@ fill_sysroot() {
 }
 
 # make_sysroot SUITE ARCHITECTURE FOLDER LOG PACKAGE...: FOLDER exists afterwards only if all was unpacked.
-# A folder with the same packages is kept.
+# A folder with the same packages is kept, if it has their database.
 make_sysroot() {
   local folder=$3 log=$4 mirror wanted="$1 $2 ${*:5}"
-  if [[ -f $folder/.contents && $(<"$folder/.contents") == "$wanted" ]]; then return; fi
+  if [[ -f $folder/.contents && -f $folder/var/lib/dpkg/status && $(<"$folder/.contents") == "$wanted" ]]; then
+    return
+  fi
   mirror=$(debian_mirror)
   rm -rf --one-file-system "$folder" "$folder.new"
   run_logged "$log" fill_sysroot "$1" "$2" "$folder.new" "$mirror" "${@:5}" || die "could not make $folder"
