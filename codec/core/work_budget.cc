@@ -1,5 +1,6 @@
 #include "codec/core/work_budget.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 
@@ -14,7 +15,16 @@ constexpr std::int64_t kQuestionEvery = 10'000'000;  // nanoseconds
 constexpr const char* kTooMuchWork = "decoded bytes that one request may cost";
 constexpr const char* kInterrupted = "interrupted request";
 
-thread_local WorkBudget* current = nullptr;
+// What spend_work() takes ahead: about 10 microseconds of decoding, or 32 reads of a source.
+constexpr std::uint64_t kMostAhead = 8u << 10;
+// With this part of what is left, threads that share a budget spend nearly all of it.
+constexpr std::uint64_t kAheadPart = 256;
+
+struct ThreadBudget {
+  WorkBudget* budget = nullptr;
+  std::uint64_t ahead = 0;  // units that `budget` has given and that are not spent yet
+};
+thread_local ThreadBudget current;
 
 }  // namespace
 
@@ -30,16 +40,23 @@ bool WorkBudget::is_cancelled() {
 }
 
 Status WorkBudget::spend(std::uint64_t units) {
+  FRAMEFS_CHECK(spend_ahead(units, 0));
+  return {};
+}
+
+Result<std::uint64_t> WorkBudget::spend_ahead(std::uint64_t units, std::uint64_t most) {
   if (is_cancelled_.load(std::memory_order_relaxed)) return interrupted();
   auto left = left_.load(std::memory_order_relaxed);
+  std::uint64_t ahead = 0;
   do {
     if (units > left) {
       is_exceeded_.store(true, std::memory_order_relaxed);
-      return check();
+      return fail(Errc::over_limit, kTooMuchWork);
     }
-  } while (!left_.compare_exchange_weak(left, left - units, std::memory_order_relaxed));
+    ahead = std::min(most, (left - units) / kAheadPart);
+  } while (!left_.compare_exchange_weak(left, left - units - ahead, std::memory_order_relaxed));
   if (is_question_due() && is_cancelled()) return interrupted();
-  return {};
+  return ahead;
 }
 
 // True for one of the threads that share the budget.
@@ -57,24 +74,37 @@ Status WorkBudget::check() const {
   return {};
 }
 
-WorkBudget* current_work_budget() noexcept { return current; }
+WorkBudget* current_work_budget() noexcept { return current.budget; }
 
 Status spend_work(std::uint64_t units) {
-  if (current == nullptr) return {};
-  return current->spend(units);
+  if (current.budget == nullptr) return {};
+  if (units > current.ahead) {
+    FRAMEFS_TRY(const auto more, current.budget->spend_ahead(units - current.ahead, kMostAhead));
+    current.ahead = more;
+    return {};
+  }
+  current.ahead -= units;
+  return {};
 }
 
 Status check_work() {
-  if (current == nullptr) return {};
-  return current->check();
+  if (current.budget == nullptr) return {};
+  return current.budget->check();
 }
 
 void allow_work(std::uint64_t units) {
-  if (current != nullptr) current->allow(units);
+  if (current.budget != nullptr) current.budget->allow(units);
 }
 
-WorkScope::WorkScope(WorkBudget* budget) noexcept : before_(std::exchange(current, budget)) {}
-WorkScope::~WorkScope() { current = before_; }
+WorkScope::WorkScope(WorkBudget* budget) noexcept
+    : before_(current.budget), ahead_before_(current.ahead) {
+  current = {.budget = budget, .ahead = 0};
+}
+
+WorkScope::~WorkScope() {
+  if (current.ahead > 0) current.budget->allow(current.ahead);
+  current = {.budget = before_, .ahead = ahead_before_};
+}
 
 bool is_interrupt(const Error& error) noexcept { return error.field == kInterrupted; }
 

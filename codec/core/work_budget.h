@@ -24,8 +24,13 @@ class WorkBudget {
 
   // Errors: those of is_work_error().
   Status spend(std::uint64_t units);
+  // Spends `units` and takes more, for work that the caller expects.  Returns the units taken more:
+  // at most `most`, and few of what is left, because other threads cannot spend them.
+  // Errors: as spend().
+  Result<std::uint64_t> spend_ahead(std::uint64_t units, std::uint64_t most);
   // The error of a spend() that failed.
   [[nodiscard]] Status check() const;
+  // Also gives back units that were taken ahead.
   void allow(std::uint64_t units) { left_.fetch_add(units, std::memory_order_relaxed); }
   // Whether no caller waits for the result any more.
   [[nodiscard]] bool is_cancelled();
@@ -46,7 +51,9 @@ class WorkBudget {
 // interfaces that know of no requests, such as ByteSource.
 [[nodiscard]] WorkBudget* current_work_budget() noexcept;
 
-// Spends from current_work_budget().  Errors: those of is_work_error().
+// Spends from current_work_budget().  A thread takes units for many calls at once, because chunks
+// of some hundred bytes are read in less time than it takes to ask the clock at each step.
+// Errors: those of is_work_error().
 Status spend_work(std::uint64_t units);
 
 // The error of current_work_budget() if it is exceeded or cancelled.  For callers that have ignored
@@ -55,7 +62,8 @@ Status check_work();
 // Adds to current_work_budget().  The budget is made before the size of the request is known.
 void allow_work(std::uint64_t units);
 
-// Sets current_work_budget() until it is destroyed.  Lifetime: `budget` outlives it.
+// Sets current_work_budget() until it is destroyed, and then gives back what the thread has taken
+// ahead.  Lifetime: `budget` outlives it.
 class WorkScope {
  public:
   explicit WorkScope(WorkBudget* budget) noexcept;
@@ -65,6 +73,7 @@ class WorkScope {
 
  private:
   WorkBudget* const before_;
+  const std::uint64_t ahead_before_;
 };
 
 // Whether an error belongs to the request and not to a file: the request was interrupted (system,

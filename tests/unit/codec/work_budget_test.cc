@@ -95,6 +95,37 @@ TEST_CASE("work_budget: threads that share a budget spend no more than it has",
   CHECK(spent == 10'000 / 7 * 7);
 }
 
+TEST_CASE("work_budget: what a thread has taken ahead is given back",
+          "[codec][work_budget][unit]") {
+  constexpr std::uint64_t kUnits = 10'000'000;
+  WorkBudget budget(kUnits, {});
+  {
+    const WorkScope scope(&budget);
+    // Another scope of the same budget, as of a call that a thread runs for itself.
+    for (int i = 0; i < 1000; ++i) {
+      REQUIRE(spend_work(100));
+      const WorkScope nested(&budget);
+      REQUIRE(spend_work(900));
+    }
+    CHECK(budget.spend(kUnits - 1'010'000));
+    REQUIRE(spend_work(8'000));
+  }
+  CHECK(budget.spend(2'000));
+  CHECK_FALSE(budget.spend(1));
+}
+
+TEST_CASE("work_budget: the last units are spent by any thread", "[codec][work_budget][race]") {
+  constexpr std::uint64_t kUnits = 100'000;
+  WorkBudget budget(kUnits, {});
+  std::atomic<std::uint64_t> spent{0};
+  test::on_threads(4, [&](std::size_t) {
+    const WorkScope scope(&budget);
+    while (spend_work(7)) spent.fetch_add(7);
+  });
+  CHECK(spent <= kUnits);
+  CHECK(spent > kUnits - 4 * (kUnits / 256 + 7));
+}
+
 // Oracle: the decoded bytes; each block is to be spent once.
 TEST_CASE("chunk_reader: small reads of one block decode it once", "[codec][chunk_reader][unit]") {
   const auto data = test::ramp(40'000, 4);
