@@ -177,7 +177,7 @@ class File:
 
     def tell(self, error):
         if error.errno not in SPACE:
-            raise error
+            raise AssertionError(f"a call failed otherwise: {error}") from error
         self.was_told = True
 
     def change(self, fd, offset, content):

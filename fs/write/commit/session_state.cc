@@ -56,8 +56,11 @@ Status SessionState::note_lost(Status status) {
 
 Status SessionState::note_stored(Status status) {
   if (!status && is_damage(status.error())) backend_.give_up();
-  if (!status && is_no_space(status.error())) is_out_of_space_ = true;
-  return note_lost(status);
+  if (!status && is_no_space(status.error())) {
+    is_out_of_space_ = true;
+    status.error().kind = Errc::no_space;
+  }
+  return note_lost(std::move(status));
 }
 
 void SessionState::note_counter(const LockCounter& counter) {

@@ -56,7 +56,8 @@ class SessionState final : private SharedOwnership::Frame {
   Status note_lost(Status status);
   // To be called with the result of a store or a commit.  Damage of the stored frame would let each
   // further commit fail in the same way, and the written bytes would take memory for ever: the
-  // frame is lost.  Returns `status`.
+  // frame is lost.  Returns `status`, as no_space also where a quota is used up: with --writeback,
+  // the kernel knows ENOSPC, and makes EIO of EDQUOT.
   Status note_stored(Status status);
   // Whether the last store or commit has failed because SOURCE was full.  Only a commit that
   // succeeds ends that: a store may find room that the commit does not.

@@ -135,7 +135,6 @@ Result<UniqueFd> SparseBackend::make_chunk_file(std::uint32_t number) {
     });
     return UniqueFd();
   }
-  if (errno == ENOSPC || errno == EDQUOT) return codec::fail(Errc::no_space, "open");
   return system_error("open");
 }
 
@@ -392,7 +391,8 @@ void SparseBackend::discard_stored() {
     return ids;
   });
   for (const auto id : fresh) drop(id);
-  if (std::exchange(next_index_, nullptr)) ::unlinkat(directory_.get(), kNextIndexName, 0);
+  next_index_ = nullptr;
+  ::unlinkat(directory_.get(), kNextIndexName, 0);  // also left by a commit that has failed
 }
 
 void SparseBackend::set_params(const codec::FrameHeader& header) {

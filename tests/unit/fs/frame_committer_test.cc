@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "fs/core/error_map.h"
 #include "tests/support/catch.h"
 #include "tests/support/file_size_limit.h"
 #include "tests/support/sample_data.h"
@@ -57,6 +58,19 @@ class FullDiskForChunks final : public test::ForwardingBackend {
 
  private:
   const bool& is_full_;
+};
+
+// A disk whose user may have no more while `is_used_up` is set: a rename takes space, too.
+class UsedUpQuota final : public test::ForwardingBackend {
+ public:
+  UsedUpQuota(std::unique_ptr<FrameBackend> backend, const bool& is_used_up)
+      : ForwardingBackend(std::move(backend)), is_used_up_(is_used_up) {}
+  Status publish() override {
+    return is_used_up_ ? system_error_of(EDQUOT, "rename") : ForwardingBackend::publish();
+  }
+
+ private:
+  const bool& is_used_up_;
 };
 
 // A frame of ten chunks.  The first two and a part of the third are committed, and there is room
@@ -164,6 +178,27 @@ TEST_CASE("frame_committer: a full disk keeps the chunks before the first one th
   frame.is_full = false;
   CHECK(session.check_space());
   CHECK(read_stored(frame.file.path) == frame.plain);
+}
+
+// With --writeback, the kernel turns each error of a write but ENOSPC into EIO.
+TEST_CASE("frame_committer: a quota that is used up is a full disk",
+          "[fs][frame_committer][unit]") {
+  bool is_used_up = true;
+  const WrittenFile file(4096, GENERATE(false, true), [&](FrameWriteSession::Opening& opening) {
+    opening.backend = std::make_unique<UsedUpQuota>(std::move(opening.backend), is_used_up);
+  });
+  const auto& [folder, path, mount, session] = file;
+  const auto plain = noise(20000, 1);
+  write_at(*session, 0, plain);
+  const auto committed = session->commit(true);
+  REQUIRE_FALSE(committed);
+  CHECK(errno_of(committed.error()) == ENOSPC);
+  const auto checked = session->check_space();
+  REQUIRE_FALSE(checked);
+  CHECK(errno_of(checked.error()) == ENOSPC);
+  is_used_up = false;
+  CHECK(session->check_space());
+  CHECK(read_stored(path) == plain);
 }
 
 TEST_CASE("frame_committer: a full disk keeps the last commit where bytes were overwritten",

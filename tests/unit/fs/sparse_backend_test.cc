@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <limits>
+#include <string>
 #include <vector>
 
 #include "codec/core/byte_writer.h"
@@ -15,6 +16,7 @@
 #include "tests/support/bytes.h"
 #include "tests/support/catch.h"
 #include "tests/support/chunk_builder.h"
+#include "tests/support/file_size_limit.h"
 #include "tests/support/frame_builder.h"
 #include "tests/support/read_file.h"
 #include "tests/support/sample_data.h"
@@ -89,6 +91,33 @@ TEST_CASE("sparse_backend: a commit without numbers for its files leaves all sto
     CHECK_FALSE(session->commit(true));
   }
   CHECK(test::read_stored(path) == before);
+}
+
+TEST_CASE("sparse_backend: given up changes leave no file of theirs", "[fs][write][unit]") {
+  const test::TempDirectory folder;
+  const auto path = folder.path() / "x.b2frame";
+  const auto chunk = test::noise(kChunk, 1);
+  test::write_sparse_frame(path, test::build_sparse_frame(spec_of(chunk, 2)));
+  const auto files = [&] {
+    std::vector<std::string> names;
+    for (const auto& item : std::filesystem::directory_iterator(path)) {
+      names.push_back(item.path().filename());
+    }
+    std::ranges::sort(names);
+    return names;
+  };
+  const auto before = files();
+  test::WriteMount mount;
+  const auto session = mount.open(path);
+  test::write_at(*session, 0, test::noise(kChunk, 2));
+  REQUIRE(session->flush());
+  {
+    const test::FileSizeLimit limit(20);  // fewer bytes than an index file has
+    CHECK_FALSE(session->commit(true));
+  }
+  CHECK(files() != before);
+  session->discard();
+  CHECK(files() == before);
 }
 
 TEST_CASE("sparse_backend: a file with the name of the next chunk file is left alone",
