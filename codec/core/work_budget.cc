@@ -15,7 +15,8 @@ constexpr std::int64_t kQuestionEvery = 10'000'000;  // nanoseconds
 constexpr const char* kTooMuchWork = "decoded bytes that one request may cost";
 constexpr const char* kInterrupted = "interrupted request";
 
-// What spend_work() takes ahead: about 10 microseconds of decoding, or 32 reads of a source.
+// The units that spend_work() takes ahead: about 10 microseconds of decoding, or 32 reads of a
+// source.
 constexpr std::uint64_t kMostAhead = 8u << 10;
 // With this part of what is left, threads that share a budget spend nearly all of it.
 constexpr std::uint64_t kAheadPart = 256;

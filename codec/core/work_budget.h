@@ -62,8 +62,8 @@ Status check_work();
 // Adds to current_work_budget().  The budget is made before the size of the request is known.
 void allow_work(std::uint64_t units);
 
-// Sets current_work_budget() until it is destroyed, and then gives back what the thread has taken
-// ahead.  Lifetime: `budget` outlives it.
+// Sets current_work_budget() until it is destroyed, and then gives back the units that the thread
+// has taken ahead.  Lifetime: `budget` outlives it.
 class WorkScope {
  public:
   explicit WorkScope(WorkBudget* budget) noexcept;

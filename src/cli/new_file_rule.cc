@@ -12,6 +12,7 @@
 #include "codec/chunk/codec_names.h"
 #include "codec/core/limits.h"
 #include "src/cli/command_syntax.h"
+#include "src/cli/frame_options.h"
 #include "src/cli/size_text.h"
 
 namespace framefs {
@@ -47,60 +48,79 @@ std::string list_of(const Words& words) {
   return list;
 }
 
-bool set_level(std::string_view text, std::optional<int>& level) {
-  if (text.size() != 1 || text.front() < '0' || text.front() > '9') return false;
-  level = text.front() - '0';
-  return true;
+std::optional<int> level_in(std::string_view text) {
+  if (text.size() != 1 || text.front() < '0' || text.front() > '9') return std::nullopt;
+  return text.front() - '0';
 }
-
-constexpr std::uint32_t kLargestTypesize = 1u << 20;
 
 // The keys of a rule, and what each accepts.
 std::vector<std::pair<std::string_view, std::string>> rule_keys() {
   const auto up_to = [](std::uint32_t most) { return fmt::format("1 to {} bytes", most); };
   return {{"codec", list_of(codec::kCodecWords)},
-          {"clevel", "0 to 9"},
+          {"level", "0 to 9"},
           {"filter", list_of(codec::kFilterWords)},
-          {"typesize", up_to(kLargestTypesize)},
-          {"chunksize", up_to(codec::kMaxChunkBytes)},
-          {"blocksize", up_to(codec::kMaxBlockBytes)},
+          {"typesize", up_to(FrameOptions::kLargestTypesize)},
+          {"chunk-size", up_to(codec::kMaxChunkBytes)},
+          {"block-size", up_to(codec::kMaxBlockBytes)},
           {"checksums", "yes|no"},
           {"arrays", "yes|no"},
           {"as-is", "yes|no"}};
+}
+
+// The name of a key, for which rules may also have the word that the Blosc2 library uses.
+std::string_view name_of(std::string_view key) {
+  constexpr std::pair<std::string_view, std::string_view> kOtherNames[] = {
+      {"clevel", "level"}, {"chunksize", "chunk-size"}, {"blocksize", "block-size"}};
+  for (const auto& [other, name] : kOtherNames) {
+    if (key == other) return name;
+  }
+  return key;
 }
 
 // Says what is wrong with one word of a rule.
 std::string wrong_word(std::string_view word, std::string_view key) {
   std::vector<std::string> names;
   for (const auto& [name, values] : rule_keys()) {
-    if (name == key) return fmt::format("{}: the value of {} is {}", word, name, values);
+    if (name == name_of(key)) return fmt::format("{}: the value of {} is {}", word, key, values);
     names.emplace_back(name);
   }
   return fmt::format("\"{}\" is not a key of a rule: {}{}", key, fmt::join(names, ", "),
                      suggestion(key, names));
 }
 
-// Returns false if the key is unknown or if the value is not valid for it.
-bool set_key(ParsedRule& rule, std::string_view key, std::string_view value) {
-  auto& frame = rule.frame;
+// The values of one rule.
+struct RuleValues {
+  FrameOptions frame;
+  std::optional<bool> arrays;
+  std::optional<bool> as_is;
+
+  // Returns false if the key is unknown or if the value is not valid for it.
+  bool set(std::string_view key, std::string_view value);
+};
+
+template <class Value>
+bool set_value(std::optional<Value> value, std::optional<Value>& to) {
+  if (value) to = value;
+  return value.has_value();
+}
+
+bool RuleValues::set(std::string_view key, std::string_view value) {
   if (key == "codec") return set_word(codec::kCodecWords, value, frame.codec);
-  if (key == "clevel") return set_level(value, frame.clevel);
+  if (key == "level") return set_value(level_in(value), frame.level);
   if (key == "filter") return set_word(codec::kFilterWords, value, frame.filter);
-  if (key == "checksums" || key == "arrays" || key == "as-is") {
-    const auto wanted = yes_or_no(value);
-    auto& flag = key == "arrays" ? frame.arrays : key == "as-is" ? rule.as_is : frame.checksums;
-    flag = wanted.value_or(false);
-    return wanted.has_value();
-  }
+  if (key == "checksums") return set_value(yes_or_no(value), frame.checksums);
+  if (key == "arrays") return set_value(yes_or_no(value), arrays);
+  if (key == "as-is") return set_value(yes_or_no(value), as_is);
   if (key == "typesize") {
-    frame.typesize = size_in(value, 1, kLargestTypesize);
-    return frame.typesize.has_value();
+    return set_value(size_in(value, 1, FrameOptions::kLargestTypesize), frame.typesize);
   }
-  if (key != "chunksize" && key != "blocksize") return false;
-  const bool is_chunk = key == "chunksize";
-  const auto size = size_in(value, 1, is_chunk ? codec::kMaxChunkBytes : codec::kMaxBlockBytes);
-  if (size) (is_chunk ? frame.chunksize : frame.blocksize) = *size;
-  return size.has_value();
+  if (key == "chunk-size") {
+    return set_value(size_in(value, 1, codec::kMaxChunkBytes), frame.chunk_size);
+  }
+  if (key == "block-size") {
+    return set_value(size_in(value, 1, codec::kMaxBlockBytes), frame.block_size);
+  }
+  return false;
 }
 
 }  // namespace
@@ -112,20 +132,22 @@ std::expected<ParsedRule, std::string> parse_new_file_rule(std::string_view text
   if (colon == std::string_view::npos || colon == 0 || colon + 1 == text.size()) {
     return std::unexpected(fmt::format("\"{}\" is not a rule such as *.log:codec=lz4", text));
   }
-  ParsedRule rule{{.glob = std::string(text.substr(0, colon)), .frame = defaults}};
+  RuleValues values;
   auto rest = text.substr(colon + 1);
   while (!rest.empty()) {
     const auto word = rest.substr(0, rest.find_first_of(",;"));
     rest.remove_prefix(std::min(rest.size(), word.size() + 1));
     const auto equals = word.find('=');
     const auto value = equals == std::string_view::npos ? "" : word.substr(equals + 1);
-    if (!set_key(rule, word.substr(0, equals), value)) {
-      return std::unexpected(wrong_word(word, word.substr(0, equals)));
-    }
+    const auto key = word.substr(0, equals);
+    if (!values.set(name_of(key), value)) return std::unexpected(wrong_word(word, key));
   }
-  if (rule.frame.typesize.value_or(1) > rule.frame.chunksize) {
-    return std::unexpected(fmt::format("a chunk of {} bytes holds no item of {}",
-                                       rule.frame.chunksize, *rule.frame.typesize));
+  ParsedRule rule{{.glob = std::string(text.substr(0, colon)), .frame = defaults}};
+  values.frame.apply_to(rule.frame);
+  rule.frame.arrays = values.arrays.value_or(defaults.arrays);
+  rule.as_is = values.as_is.value_or(false);
+  if (auto why = items_without_room(rule.frame.typesize, rule.frame.chunksize)) {
+    return std::unexpected(std::move(*why));
   }
   return rule;
 }

@@ -21,6 +21,7 @@
 #include "fs/net/store/source_url.h"
 #include "src/cli/arguments.h"
 #include "src/cli/exit_codes.h"
+#include "src/cli/frame_options.h"
 #include "src/cli/mount_option_syntax.h"
 #include "src/cli/new_file_rule.h"
 #include "src/cli/remote_access.h"
@@ -75,6 +76,7 @@ struct Given {
   double idle_s = 0;
   double list_timeout_s = 0;
   double wait_for_server_s = 0;
+  FrameOptions frame;
   std::vector<std::string> rules;
 };
 
@@ -83,18 +85,13 @@ unsigned milliseconds(double seconds) { return static_cast<unsigned>(std::lround
 void add_write_options(CLI::App& app, MountCommand& command, Given& given) {
   auto& write = command.mount.write;
   app.add_flag("--ro,!--rw", command.mount.read_only, "Mount read-only, or writable if SOURCE is");
-  const auto check_rule = [&defaults = write.defaults](const std::string& text) {
-    const auto rule = parse_new_file_rule(text, defaults);
-    return rule ? std::string() : rule.error();
-  };
-  app.add_option("--rule", given.rules,
-                 "GLOB:KEY=VALUE,...: how new files with such names are compressed; the first rule "
-                 "that matches applies")
+  add_frame_options(app, given.frame, {.level = "2 for zstd, 5 for others", .chunk_size = "1M"});
+  app.add_option(
+         "--rule", given.rules,
+         "GLOB:KEY=VALUE,...: such options, as level=9, for new files with such names; the first "
+         "rule that matches applies")
       ->allow_extra_args(false)
-      ->check(CLI::Validator(check_rule, ""))
       ->option_text("RULE");
-  app.add_flag("--checksums", write.defaults.checksums,
-               "New frames have checksums, which every change keeps up to date");
   app.add_option("--plain", write.plain_globs, "New files with such names stay uncompressed")
       ->allow_extra_args(false)
       ->option_text("GLOB");
@@ -312,24 +309,32 @@ std::optional<std::string> contradiction(const fs::MountOptions& mount) {
   return std::nullopt;
 }
 
-// The options that have no effect if SOURCE is a URL: its mount is read-only.
+// With those of kFrameOptionNames, the options that have no effect if SOURCE is a URL: its mount is
+// read-only.
 constexpr const char* kLocalOptions[] = {
-    "--as-is",     "--offset", "--acl",       "--export", "--devices",      "--locking",
-    "--writeback", "--rule",   "--checksums", "--plain",  "--overlay-size", "--commit-interval"};
-// The options that are about changes.
+    "--as-is",     "--offset", "--acl",   "--export",       "--devices",        "--locking",
+    "--writeback", "--rule",   "--plain", "--overlay-size", "--commit-interval"};
+// With those of kFrameOptionNames, the options that are about changes.
 constexpr const char* kOptionsForChanges[] = {
-    "--attr-timeout", "--devices", "--locking",      "--writeback",       "--rule",
-    "--checksums",    "--plain",   "--overlay-size", "--commit-interval", "--list-timeout"};
+    "--attr-timeout", "--devices",      "--locking",         "--writeback",   "--rule",
+    "--plain",        "--overlay-size", "--commit-interval", "--list-timeout"};
 // The options that have an effect only if SOURCE is a URL.
 constexpr const char* kUrlOptions[] = {"--cache-dir", "--cache-disk", "--list-timeout",
                                        "--whole-objects", "--wait-for-server"};
+
+// The first given option of a list, or of those that say how new frames are stored.
+std::optional<std::string> first_given_of(const CLI::App& app,
+                                          std::span<const char* const> options) {
+  auto name = first_given(app, options);
+  return name ? std::move(name) : first_given(app, kFrameOptionNames);
+}
 
 // Why an option does not go together with --immutable.
 std::optional<std::string> option_for_changes(const CLI::App& app, const fs::MountOptions& mount) {
   if (!mount.immutable) return std::nullopt;
   const bool is_writable = app.get_option("--ro")->count() > 0 && !mount.read_only;
   if (is_writable) return "--immutable excludes --rw";
-  if (const auto name = first_given(app, kOptionsForChanges)) {
+  if (const auto name = first_given_of(app, kOptionsForChanges)) {
     return *name + " has no effect with --immutable";
   }
   return std::nullopt;
@@ -340,7 +345,7 @@ std::optional<std::string> misplaced_option(const CLI::App& app, const fs::Mount
   const auto source = mount.source.string();
   if (auto why = misplaced_remote_option(app, source)) return why;
   if (net::is_source_url(source)) {
-    if (const auto name = first_given(app, kLocalOptions)) {
+    if (const auto name = first_given_of(app, kLocalOptions)) {
       return *name + " needs a SOURCE that is not a URL";
     }
   } else if (const auto name = first_given(app, kUrlOptions)) {
@@ -348,6 +353,24 @@ std::optional<std::string> misplaced_option(const CLI::App& app, const fs::Mount
   }
   if (app.get_option("--cache-disk")->count() > 0 && mount.remote.cache_folder.empty()) {
     return "--cache-disk needs --cache-dir";
+  }
+  return std::nullopt;
+}
+
+// Sets how new files are stored.  Returns what is wrong with the options for it.
+std::optional<std::string> set_new_files(fs::MountOptions& mount, const Given& given) {
+  auto& write = mount.write;
+  given.frame.apply_to(write.defaults);
+  const auto& defaults = write.defaults;
+  if (auto why = items_without_room(defaults.typesize, defaults.chunksize)) return why;
+  for (const auto& text : given.rules) {
+    auto rule = parse_new_file_rule(text, defaults);
+    if (!rule) return "--rule: " + rule.error();
+    if (rule->as_is) {
+      mount.as_is_globs.push_back(std::move(rule->glob));
+    } else {
+      write.rules.push_back(std::move(*rule));
+    }
   }
   return std::nullopt;
 }
@@ -398,15 +421,10 @@ ParsedMountCommand parse_mount_command(const std::vector<std::string>& arguments
     command.mount.remote.list_timeout_ms = milliseconds(given.list_timeout_s);
   }
   command.mount.write.commit_interval_ms = milliseconds(given.commit_interval_s);
-  auto& write = command.mount.write;
-  for (const auto& text : given.rules) {
-    const auto rule = parse_new_file_rule(text, write.defaults);
-    if (rule && rule->as_is) command.mount.as_is_globs.push_back(rule->glob);
-    if (rule && !rule->as_is) write.rules.push_back(*rule);
-  }
+  auto why = set_new_files(command.mount, given);
   command.has_access = app.get_option("--ro")->count() > 0;
   command.mount.given = given_options(app);
-  auto why = contradiction(command.mount);
+  if (!why) why = contradiction(command.mount);
   if (!why) why = option_for_changes(app, command.mount);
   if (!why) why = misplaced_option(app, command.mount);
   if (why) return {.command = std::nullopt, .exit_code = usage_error(app, *why)};

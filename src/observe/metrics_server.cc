@@ -27,8 +27,8 @@ constexpr const char* kText = "text/plain; charset=utf-8";
 // Source: the exposition formats of Prometheus, "Text-based format".
 constexpr const char* kMetrics = "text/plain; version=0.0.4; charset=utf-8";
 
-struct Served {
-  explicit Served(std::string path) : mountpoint(std::move(path)), questions(mountpoint) {}
+struct AskedMount {
+  explicit AskedMount(std::string path) : mountpoint(std::move(path)), questions(mountpoint) {}
   const std::string mountpoint;
   StatsQuestions questions;  // of the thread that answers
 };
@@ -50,7 +50,7 @@ MHD_Result answer(MHD_Connection* connection, unsigned status, const char* type,
 MHD_Result handle(void* closure, MHD_Connection* connection, const char* url, const char* method,
                   const char* /*version*/, const char* /*body*/, std::size_t* body_bytes,
                   void** /*state*/) {
-  auto& served = *static_cast<Served*>(closure);
+  auto& served = *static_cast<AskedMount*>(closure);
   *body_bytes = 0;
   const std::string_view verb = method;
   if (verb != MHD_HTTP_METHOD_GET && verb != MHD_HTTP_METHOD_HEAD) {
@@ -139,7 +139,7 @@ codec::Status serve_metrics(const std::string& mountpoint, const ListenAddress& 
   sigaddset(&ending, SIGINT);
   sigaddset(&ending, SIGTERM);
   pthread_sigmask(SIG_BLOCK, &ending, nullptr);
-  Served served(mountpoint);
+  AskedMount served(mountpoint);
   // The library closes the socket.
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-vararg): its interface
   const std::unique_ptr<MHD_Daemon, void (*)(MHD_Daemon*)> server(

@@ -14,14 +14,13 @@
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
-#include "codec/chunk/codec_names.h"
-#include "codec/core/limits.h"
 #include "fs/core/error_map.h"
 #include "fs/core/place.h"
 #include "src/cli/arguments.h"
 #include "src/cli/cause_text.h"
 #include "src/cli/collected_log.h"
 #include "src/cli/exit_codes.h"
+#include "src/cli/frame_options.h"
 #include "src/cli/printable.h"
 #include "src/cli/size_text.h"
 #include "src/cli/tree_walk.h"
@@ -46,7 +45,7 @@ struct PackCommand {
   std::string out;
   PackOptions options;
   TransferOptions tree;
-  GivenSizes sizes;
+  FrameOptions frame;
   bool remove_source = false;
   bool nest = false;
   bool estimates = false;
@@ -74,29 +73,7 @@ void add_options(CLI::App& app, PackCommand& command) {
   app.add_flag("--recompress", command.recompresses,
                "FILE is a frame, or a directory of frames: replace each by one with these options, "
                "after the new one was read back");
-  add_choice(app, "--codec", "The codec", codec::kCodecWords, options.encode.codec)
-      ->default_str("zstd");
-  app.add_option("--level", options.encode.clevel, "From 0 (stored uncompressed) to 9")
-      ->check(whole_number(0, 9))
-      ->option_text("N")
-      ->default_str("5");
-  app.add_option("--typesize", options.hints.typesize,
-                 "The number of bytes in an item; chosen by trial by default")
-      ->check(whole_number(1, 1 << 20))
-      ->option_text("N");
-  add_choice(app, "--filter", "The filter; chosen by trial by default", codec::kFilterWords,
-             options.hints.filter);
-  app.add_option("--chunk-size", command.sizes.chunk,
-                 "The decoded size of a chunk, such as 512K or 4M")
-      ->transform(size_text(1, codec::kMaxChunkBytes))
-      ->option_text("SIZE")
-      ->default_str("4M");
-  app.add_option("--block-size", command.sizes.block,
-                 "The decoded size of a block; depends on codec and level by default")
-      ->transform(size_text(1, codec::kMaxBlockBytes))
-      ->option_text("SIZE");
-  app.add_flag("--checksums", options.checksums,
-               "Store a checksum of each chunk, by which framefs check finds every damaged byte");
+  add_frame_options(app, command.frame, {.level = "5", .chunk_size = "4M"});
   app.add_option("--threads", options.threads, "Threads that compress; 0: one for each CPU")
       ->check(whole_number(0, 1024))
       ->option_text("N")
@@ -143,12 +120,8 @@ std::optional<std::string> contradiction(const PackCommand& command) {
   if (command.remove_source && (inputs == 1 || to_nowhere)) {
     return std::string("--remove-source needs files, and frames that can be read back");
   }
-  const auto typesize = command.options.hints.typesize.value_or(1);
-  const auto chunksize = command.sizes.chunk.value_or(command.options.chunksize);
-  if (typesize > chunksize) {
-    return fmt::format("a chunk of {} bytes holds no item of {}", chunksize, typesize);
-  }
-  return std::nullopt;
+  const auto chunksize = command.frame.chunk_size.value_or(command.options.chunksize);
+  return items_without_room(command.frame.typesize, chunksize);
 }
 
 // Returns an error for an option that --estimate or --recompress makes meaningless.
@@ -284,6 +257,18 @@ bool pack_one(const PackCommand& command, const std::string& file, MadeOutputs& 
   return false;
 }
 
+void set_frame_options(PackCommand& command) {
+  const auto& given = command.frame;
+  auto& options = command.options;
+  auto& encode = options.encode;
+  encode.codec = given.codec.value_or(encode.codec);
+  encode.clevel = given.level.value_or(encode.clevel);
+  encode.blocksize = given.block_size.value_or(encode.blocksize);
+  options.hints = {.typesize = given.typesize, .filter = given.filter};
+  options.chunksize = given.chunk_size.value_or(options.chunksize);
+  options.checksums = given.checksums.value_or(options.checksums);
+}
+
 constexpr CommandLine<PackCommand> kPackCommandLine{
     .name = "framefs pack",
     .about = "Packs plain files into Blosc2 frames.",
@@ -299,8 +284,7 @@ int run_pack(std::span<const std::string> arguments) {
   auto parsed = kPackCommandLine.parse(arguments);
   if (!parsed) return parsed.error();
   auto& command = *parsed;
-  command.options.chunksize = command.sizes.chunk.value_or(command.options.chunksize);
-  command.options.encode.blocksize = command.sizes.block.value_or(0);
+  set_frame_options(command);
   command.options.verify = command.options.verify || command.remove_source;
   command.tree.may_replace = command.options.may_replace;
   command.tree.locking = command.options.locking;
@@ -318,8 +302,8 @@ int run_pack(std::span<const std::string> arguments) {
   }
   fs::WorkerPool pool(command.options.threads);
   if (command.recompresses) {
-    const bool done =
-        recompress_frames(command.files, command.options, command.sizes, command.tree, pool);
+    const GivenSizes sizes{command.frame.chunk_size, command.frame.block_size};
+    const bool done = recompress_frames(command.files, command.options, sizes, command.tree, pool);
     return done ? kExitOk : kExitFailure;
   }
   MadeOutputs made;

@@ -12,8 +12,8 @@ import time
 from data import LEVEL, PEER_BLOCK, have, make, run
 
 DEADLINE_S = 30
-# The helpers of a daemon still start when it already serves.  A processor that they keep busy changes
-# where the kernel wakes a daemon's threads: reads of 60 us take from 23 to 67 us.
+# The helpers of a daemon still start when it already serves.  A processor that they keep busy
+# changes where the kernel wakes a daemon's threads: reads of 60 us take from 23 to 67 us.
 SETTLE_S = 0.2
 
 

@@ -39,8 +39,8 @@ class NewFiles(MountCase):
         self.assertEqual(stat.S_IMODE((self.source / "c.b2frame").stat().st_mode), 0o600)
 
     def test_rules(self):
-        rules = ["*.log:codec=lz4,clevel=9,chunksize=64K,typesize=4,filter=bitshuffle,blocksize=8K",
-                 "deep/*:codec=zlib,clevel=1", "*.l*:codec=blosclz"]
+        rules = ["*.log:codec=lz4,level=9,chunk-size=64K,typesize=4,filter=bitshuffle,block-size=8K",
+                 "deep/*:codec=zlib,level=1", "*.l*:codec=blosclz"]
         options = [word for rule in rules for word in ("--rule", rule)]
         with self.mount(*options, "--plain", "*.txt", "--plain", "raw/*") as mount:
             for folder in ("deep", "raw", "raw/er"):
@@ -59,6 +59,23 @@ class NewFiles(MountCase):
         self.assertEqual(listing(self.source / "deep"), ["a.b2frame", "a.log.b2frame", "a.txt"])
         self.assertEqual(listing(self.source / "raw"), ["a", "er"])
         self.assertEqual(listing(self.source / "raw" / "er"), ["a.log"])
+
+    def test_options_for_all_new_files(self):
+        """They are those of pack, and a rule replaces what it names."""
+        how = ("--codec", "lz4", "--level", "9", "--chunk-size", "64K", "--typesize", "4", "--filter", "bitshuffle",
+               "--block-size", "8K", "--checksums")
+        keys = ("codec", "level", "chunksize", "typesize", "blocksize", "filters")
+        with self.mount(*how, "--rule", "*.log:codec=zlib,checksums=no") as mount:
+            for name in ("a.dat", "a.log"):
+                mount.path(name).write_bytes(b"0123" * 50_000)
+            self.tool(daemon.FRAMEFS, "pack", *how, mount.path("a.dat"), "-o", self.folder / "packed.b2frame")
+        names = ("a.dat.b2frame", self.folder / "packed.b2frame", "a.log.b2frame")
+        found, packed, ruled = (self.info(name) for name in names)
+        self.assertEqual([found[key] for key in keys], [packed[key] for key in keys])
+        self.assertEqual([found[key] for key in keys[:5]], ["lz4", 9, 65536, 4, 8192])
+        self.assertEqual([ruled[key] for key in keys[:5]], ["zlib", 9, 65536, 4, 8192])
+        self.assertEqual([one["checksums"] for one in (found, packed)], [packed["checksums"]] * 2)
+        self.assertNotEqual(found["checksums"], ruled["checksums"])
 
     def test_rules_in_mount_words(self):
         with self.mount("-o", "rw,rule=*.log:codec=lz4;clevel=1,plain=*.txt") as mount:

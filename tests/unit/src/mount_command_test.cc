@@ -130,8 +130,43 @@ TEST_CASE("cli: the options for written data have their effect", "[src][cli][uni
   CHECK(given.commit_interval_ms == 250);
   check_refused({"/s", "/m", "--rule", "*.a"});
   check_refused({"/s", "/m", "--rule", "*.a:codec=none"});
+  check_refused({"/s", "/m", "--rule", "*.a:typesize=8", "--chunk-size", "4"});
+  check_refused({"/s", "/m", "--typesize", "8", "--chunk-size", "4"});
+  check_refused({"/s", "/m", "--level", "10"});
+  check_refused({"/s", "/m", "--immutable", "--level", "1"});
+  check_refused({"s3://bucket/prefix", "/m", "--codec", "lz4"});
   check_refused({"/s", "/m", "--commit-interval", "-1"});
   check_refused({"/s", "/m", "--overlay-size", "much"});
+}
+
+TEST_CASE("cli: new files are stored as the options say, and as a rule says of the others",
+          "[src][cli][unit]") {
+  const auto plain = command_of({"/s", "/m"}).mount.write.defaults;
+  CHECK(plain.codec == codec::CodecId::zstd);
+  CHECK_FALSE(plain.clevel);
+  CHECK(plain.chunksize == 1u << 20);
+  // The rule comes first: the order of options means nothing.
+  const auto write =
+      command_of({"/s", "/m", "--rule", "*.a:level=3,checksums=no", "--codec", "lz4hc", "--level",
+                  "9", "--filter", "none", "--typesize", "2", "--chunk-size", "64K", "--block-size",
+                  "4K", "--checksums"})
+          .mount.write;
+  REQUIRE(write.rules.size() == 1);
+  const auto& rule = write.rules.front().frame;
+  for (const auto& frame : {write.defaults, rule}) {
+    CHECK(frame.codec == codec::CodecId::lz4hc);
+    CHECK(frame.filter == codec::FilterChoice::none);
+    CHECK(frame.typesize == 2U);
+    CHECK(frame.chunksize == 64u << 10);
+    CHECK(frame.blocksize == 4096);
+  }
+  CHECK(write.defaults.clevel == 9);
+  CHECK(write.defaults.checksums);
+  CHECK(rule.clevel == 3);
+  CHECK_FALSE(rule.checksums);
+  const auto words = command_of({"/s", "/m", "-o", "codec=lz4,chunk_size=8M"}).mount.write.defaults;
+  CHECK(words.codec == codec::CodecId::lz4);
+  CHECK(words.chunksize == 8u << 20);
 }
 
 TEST_CASE("cli: an offset is a size", "[src][cli][unit]") {

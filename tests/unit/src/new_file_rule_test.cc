@@ -14,7 +14,7 @@ fs::NewFileRule parsed(std::string_view text) {
 
 TEST_CASE("new_file_rule: every key is understood", "[src][new_file_rule][unit]") {
   const auto rule = parsed(
-      "*.log:codec=lz4hc,clevel=9,typesize=12,filter=bitshuffle,chunksize=512K,blocksize=4096");
+      "*.log:codec=lz4hc,level=9,typesize=12,filter=bitshuffle,chunk-size=512K,block-size=4096");
   CHECK(rule.glob == "*.log");
   CHECK(rule.frame.codec == codec::CodecId::lz4hc);
   CHECK(rule.frame.clevel == 9);
@@ -22,9 +22,16 @@ TEST_CASE("new_file_rule: every key is understood", "[src][new_file_rule][unit]"
   CHECK(rule.frame.filter == codec::FilterChoice::bitshuffle);
   CHECK(rule.frame.chunksize == 512u << 10);
   CHECK(rule.frame.blocksize == 4096);
-  const auto semicolons = parsed("*:codec=zlib;clevel=0");
+  const auto semicolons = parsed("*:codec=zlib;level=0");
   CHECK(semicolons.frame.codec == codec::CodecId::zlib);
   CHECK(semicolons.frame.clevel == 0);
+}
+
+TEST_CASE("new_file_rule: keys may have the library's names", "[src][new_file_rule][unit]") {
+  const auto rule = parsed("*:clevel=3,chunksize=64K,blocksize=4096");
+  CHECK(rule.frame.clevel == 3);
+  CHECK(rule.frame.chunksize == 64u << 10);
+  CHECK(rule.frame.blocksize == 4096);
 }
 
 TEST_CASE("new_file_rule: a key that is not given has its default", "[src][new_file_rule][unit]") {
@@ -57,8 +64,9 @@ TEST_CASE("new_file_rule: what is wrong is said of the key", "[src][new_file_rul
   CHECK(refused("*:clevel=99") == "clevel=99: the value of clevel is 0 to 9");
   CHECK(refused("*:codec=lzma").starts_with("codec=lzma: the value of codec is blosclz|"));
   CHECK(refused("*:checksums=1") == "checksums=1: the value of checksums is yes|no");
-  CHECK(refused("*:level=3").starts_with("\"level\" is not a key of a rule: codec, clevel, "));
-  CHECK(refused("*:level=3").ends_with("; did you mean clevel?"));
+  CHECK(refused("*:chunk-size=x").starts_with("chunk-size=x: the value of chunk-size is 1 to "));
+  CHECK(refused("*:lvel=3").starts_with("\"lvel\" is not a key of a rule: codec, level, "));
+  CHECK(refused("*:lvel=3").ends_with("; did you mean level?"));
   CHECK(parsed("*.b2z:as-is=yes").glob == "*.b2z");
   CHECK(parse_new_file_rule("*.b2z:as-is=yes", {})->as_is);
   CHECK_FALSE(parse_new_file_rule("*.b2z:as-is=no", {})->as_is);
@@ -77,7 +85,7 @@ TEST_CASE("new_file_rule: an invalid rule is refused", "[src][new_file_rule][uni
                                  "*:codec=",
                                  "*:codec=snappy",
                                  "*:codec=LZ4",
-                                 "*:level=3",
+                                 "*:levels=3",
                                  "*:clevel=10",
                                  "*:clevel=-1",
                                  "*:clevel=",
