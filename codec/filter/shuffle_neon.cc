@@ -12,20 +12,22 @@ namespace {
 constexpr std::size_t kRun = 256;
 constexpr std::size_t kGroup = 8;  // planes processed in registers at once
 
-void join2(const std::byte* in, std::size_t stride, std::byte* out) {
+// A tile of each width follows, and its inverse below.  They are inline because g++ calls those of
+// width 4 for each 64 bytes otherwise.
+inline void join2(const std::byte* in, std::size_t stride, std::byte* out) {
   const uint8x16_t a = load(in);
   const uint8x16_t b = load(in + stride);
   store(out, vzip1q_u8(a, b));
   store(out + kLanes, vzip2q_u8(a, b));
 }
 
-void join3(const std::byte* in, std::size_t stride, std::byte* out) {
+inline void join3(const std::byte* in, std::size_t stride, std::byte* out) {
   const uint8x16x3_t planes{{load(in), load(in + stride), load(in + 2 * stride)}};
   vst3q_u8(reinterpret_cast<unsigned char*>(out), planes);  // sound: see vectors_neon.h
 }
 
 // Two steps of zips: on most CPUs, the store of four interleaved vectors takes longer.
-void join4(const std::byte* in, std::size_t stride, std::byte* out) {
+inline void join4(const std::byte* in, std::size_t stride, std::byte* out) {
   const uint8x16_t a = load(in);
   const uint8x16_t b = load(in + stride);
   const uint8x16_t c = load(in + 2 * stride);
@@ -39,7 +41,7 @@ void join4(const std::byte* in, std::size_t stride, std::byte* out) {
   }
 }
 
-void join8(const std::byte* in, std::size_t stride, std::byte* out) {
+inline void join8(const std::byte* in, std::size_t stride, std::byte* out) {
   uint8x16_t v[kGroup];
 #pragma GCC unroll 8
   for (std::size_t j = 0; j < kGroup; ++j) v[j] = load(in + j * stride);
@@ -61,20 +63,20 @@ inline void join_rows(const std::byte* const* planes, std::byte* out, std::size_
   }
 }
 
-void deal2(const std::byte* in, std::byte* planes, std::size_t stride) {
+inline void deal2(const std::byte* in, std::byte* planes, std::size_t stride) {
   const uint8x16_t a = load(in);
   const uint8x16_t b = load(in + kLanes);
   store(planes, vuzp1q_u8(a, b));
   store(planes + stride, vuzp2q_u8(a, b));
 }
 
-void deal3(const std::byte* in, std::byte* planes, std::size_t stride) {
+inline void deal3(const std::byte* in, std::byte* planes, std::size_t stride) {
   // Sound: see vectors_neon.h.
   const uint8x16x3_t v = vld3q_u8(reinterpret_cast<const unsigned char*>(in));
   for (std::size_t j = 0; j < 3; ++j) store(planes + j * stride, v.val[j]);
 }
 
-void deal4(const std::byte* in, std::byte* planes, std::size_t stride) {
+inline void deal4(const std::byte* in, std::byte* planes, std::size_t stride) {
   uint8x16_t ac[2];
   uint8x16_t bd[2];
 #pragma GCC unroll 2
@@ -90,7 +92,7 @@ void deal4(const std::byte* in, std::byte* planes, std::size_t stride) {
   store(planes + 3 * stride, vuzp2q_u8(bd[0], bd[1]));
 }
 
-void deal8_tile(const std::byte* in, std::byte* planes, std::size_t stride) {
+inline void deal8_tile(const std::byte* in, std::byte* planes, std::size_t stride) {
   uint8x16_t v[kGroup];
 #pragma GCC unroll 8
   for (std::size_t k = 0; k < kGroup; ++k) v[k] = load(in + k * kLanes);
