@@ -1,60 +1,36 @@
 #pragma once
 
-#include <atomic>
-#include <chrono>
-#include <map>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
-#include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include "codec/core/limits.h"
-#include "fs/core/guarded.h"
-#include "fs/core/single_flight.h"
-#include "fs/net/cache/content_key.h"
-#include "fs/remote/listing_age.h"
 #include "fs/remote/remote_listing.h"
+#include "fs/remote/remote_listings.h"
 #include "fs/remote/remote_manifest.h"
+#include "fs/remote/remote_probes.h"
 #include "fs/remote/remote_store.h"
 #include "fs/source/folder.h"
 
 namespace framefs::fs {
 
-// The facts that the first bytes of an entry give.
-struct RemoteProbe {
-  FrameSummary summary;
-  std::optional<struct stat> index_stat;  // of the index file of a sparse frame
-  // The version that these bytes belong to, as version_text() gives it; "" if it is not known.
-  std::string version;
-};
-
-// The listings and probes of a remote SOURCE.  A listing is kept for a short time, the probe of an
-// object for as long as the object has the same version.  Callers that need the same listing at
-// once share its requests.  A probe that fails concerns its entry only; the log says why it failed.
+// The directories of a remote SOURCE: their listings, and what the first bytes of their entries
+// say.  A probe that fails concerns its entry only; the log says why it failed.
 // Errors of all members: those of net::ObjectStore.
 // Threads: any number.
 class RemoteDirectories {
  public:
-  using Listing = std::shared_ptr<RemoteListing>;
-
   // Lifetime: store and log outlive it.
   RemoteDirectories(RemoteStore& store, const MountOptions& options, Log& log);
 
-  // A listing of the directory, of which the first page has arrived.  `path` is the directory's; ""
-  // for SOURCE itself.
-  Result<Listing> open(const std::string& path);
-  // A listing of the directory that knows these names.  If the first page of the listing does not
-  // have them all, it has these names only, at a cost that does not depend on the directory's size.
-  Result<Listing> list_for(const std::string& path, const std::vector<std::string>& names);
+  [[nodiscard]] RemoteListings& listings() noexcept { return listings_; }
+
   // Compares the object of the entry `path`, as it was opened, with its probe.  If the object has
   // another version, forgets the probe and the listing of the directory, and returns true.
   bool notice_version(const std::string& path, const net::ObjectVersion& version);
-  // Call this if an entry of the directory differs from its listing.
-  void forget(const std::string& path);
-  // A listing with the object that SOURCE is as its only entry, under the name `name`.
-  Result<Listing> list_single(const std::string& name);
 
   // An entry of a listing; `path` is the entry's own.
   // Errors: also system, ENOENT.
@@ -64,9 +40,10 @@ class RemoteDirectories {
   Result<FrameSummary> summary(RemoteListing& listing, const std::string& name,
                                const std::string& path, Expected expected);
 
-  // The first bytes of the frame at `path`, if it was probed lately.  The frame may have changed
-  // since.
-  [[nodiscard]] std::optional<KnownHead> head(const std::string& path) const;
+  // RemoteProbes::head().
+  [[nodiscard]] std::optional<KnownHead> head(const std::string& path) const {
+    return probes_->head(path);
+  }
 
   // Probes all entries of a page that may be frames or containers concurrently, so that probe() and
   // summary() need not wait for each of them.  `directory` is the path of the directory.  The
@@ -84,50 +61,7 @@ class RemoteDirectories {
  private:
   struct Probing;
   struct Probed;
-  using ListingCalls = SingleFlight<Listing>;  // by path
-
-  // A probe counts while the listing shows the entry in the same state.
-  struct KnownProbe {
-    net::ContentKey state;
-    RemoteProbe probe;
-  };
-
-  // A name that was looked up.
-  struct KnownName {
-    std::optional<net::RemoteEntry> entry;  // nothing if there is none
-    std::chrono::steady_clock::time_point taken;
-    std::chrono::steady_clock::time_point fresh_until;
-  };
-
-  // The probes and heads that are remembered.  Answers to probes may come after the caller has
-  // stopped waiting, so they hold the memory itself.
-  struct Memory {
-    // Returns whether the probes before were forgotten, because there were too many.
-    bool remember(const std::string& path, const net::ContentKey& state, const RemoteProbe& probe);
-    void remember_head(const std::string& path, const FrameSummary& summary,
-                       const net::RemoteOpened& opened);
-
-    // By the hash of the path.
-    Guarded<std::unordered_map<net::ContentKey, KnownProbe, net::ContentKeyHash>> probes;
-    Guarded<std::unordered_map<std::string, KnownHead>> heads;  // by path
-  };
-
-  // A listing that is fresh and has not failed; null if there is none.
-  [[nodiscard]] Listing recent(const std::string& path) const;
-  Result<Listing> begin_listing(const std::string& path, const ListingCalls::Call& call);
-  Result<Listing> look_up(const std::string& path, const std::vector<std::string>& names);
-  // Counts and logs the entries of a directory that are not shown, once for each directory.
-  void note_left_out(const std::string& path, const net::LeftOut& unnameable,
-                     const net::LeftOut& covered);
-  // `taken` is the time of the listing.
-  static net::ContentKey state_of(std::chrono::steady_clock::time_point taken,
-                                  const net::RemoteEntry& entry, Expected expected);
-  [[nodiscard]] std::optional<RemoteProbe> recall(const std::string& path,
-                                                  const net::ContentKey& state) const;
-  void remember(const std::string& path, const net::ContentKey& state, const RemoteProbe& probe);
-  // Remembers the probe of an entry with a head and a version, if there is room for it.
-  void learn(const std::string& path, const net::RemoteEntry& entry);
-  // Does this for the files of the manifest, if SOURCE has one.
+  // Remembers the probes that the manifest has, if SOURCE has one.
   void learn_from_manifest();
   // An entry that must be probed.
   struct Unknown {
@@ -153,30 +87,15 @@ class RemoteDirectories {
   Result<std::vector<Probed>> wait_for(Probing& probing, RemoteListing& listing);
   static bool may_be_special(bool is_directory, Expected expected);
 
-  // The maximum number of remembered probes.  At the maximum all are forgotten.
-  static constexpr std::size_t kMaxProbes = 1U << 17;
-  static constexpr std::size_t kMaxListings = 1024;
-  static constexpr std::size_t kMaxNames = 1U << 15;
-  // As many heads take 8 MiB.  At the maximum all are forgotten.
-  static constexpr std::size_t kMaxHeads = 2048;
   // A manifest is loaded for this number of probes: it can be large.
   static constexpr std::size_t kMinForManifest = 8;
 
   RemoteStore& store_;
   const codec::Limits limits_;
   Log& log_;
-  const ListingAge age_;
-  // The listings that are kept, by path.
-  using Listings = Guarded<std::map<std::string, Listing>>;
-  static bool drop_oldest(Listings& listings);
-  const std::shared_ptr<Listings> listings_ = std::make_shared<Listings>();
-  ListingCalls listing_calls_;
-  // The directories whose listing takes more than one request.
-  Guarded<std::unordered_set<std::string>> large_;
-  // The directories of which some entries are not shown, and which the log has named.
-  Guarded<std::unordered_set<std::string>> noted_;
-  Guarded<std::unordered_map<std::string, KnownName>> names_;  // by path
-  const std::shared_ptr<Memory> memory_;
+  // Shared with the answers to probes, which may come after the caller has stopped waiting.
+  const std::shared_ptr<RemoteProbes> probes_;
+  RemoteListings listings_;
   RemoteManifest manifest_;
 };
 

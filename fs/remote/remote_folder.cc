@@ -51,18 +51,18 @@ Result<FrameSummary> RemoteFolder::summary(const std::string& name) const {
 }
 
 Result<std::vector<Folder::Item>> RemoteNamesFolder::items() const {
-  FRAMEFS_TRY(auto listing, directories_.open(path_));
+  FRAMEFS_TRY(auto listing, directories_.listings().open(path_));
   return RemoteFolder(directories_, std::move(listing), path_).items();
 }
 
 Result<SourceEntry> RemoteNamesFolder::probe(const std::string& name) const {
-  FRAMEFS_TRY(const auto listing, directories_.list_for(path_, {name}));
+  FRAMEFS_TRY(const auto listing, directories_.listings().list_for(path_, {name}));
   return directories_.probe(*listing, name, net::join_path(path_, name), expected_content(name));
 }
 
 void RemoteNamesFolder::remove_absent(std::vector<std::string>& names) const {
   // After an error all names stay, and probe() reports it.
-  const auto listing = directories_.list_for(path_, names);
+  const auto listing = directories_.listings().list_for(path_, names);
   if (!listing) return;
   std::erase_if(names, [&](const auto& name) { return !(*listing)->find(name); });
 }

@@ -14,7 +14,7 @@ namespace framefs::fs {
 class RemoteFolder final : public Folder {
  public:
   // `path` is the directory's.
-  RemoteFolder(RemoteDirectories& directories, RemoteDirectories::Listing listing, std::string path)
+  RemoteFolder(RemoteDirectories& directories, RemoteListings::Listing listing, std::string path)
       : directories_(directories), listing_(std::move(listing)), path_(std::move(path)) {}
 
   // Waits for all of the listing.
@@ -28,7 +28,7 @@ class RemoteFolder final : public Folder {
   [[nodiscard]] Item item_of(const RemotePage& page, std::size_t index) const;
 
   RemoteDirectories& directories_;
-  const RemoteDirectories::Listing listing_;
+  const RemoteListings::Listing listing_;
   const std::string path_;
 };
 
@@ -51,7 +51,7 @@ class RemoteNamesFolder final : public Folder {
 // A SOURCE that is one object, shown as a directory that contains only this object.
 class RemoteSingleFolder final : public Folder {
  public:
-  RemoteSingleFolder(RemoteDirectories& directories, RemoteDirectories::Listing listing,
+  RemoteSingleFolder(RemoteDirectories& directories, RemoteListings::Listing listing,
                      Expected expected)
       : directories_(directories), listing_(std::move(listing)), expected_(expected) {}
 
@@ -61,7 +61,7 @@ class RemoteSingleFolder final : public Folder {
 
  private:
   RemoteDirectories& directories_;
-  const RemoteDirectories::Listing listing_;
+  const RemoteListings::Listing listing_;
   const Expected expected_;
 };
 

@@ -41,7 +41,7 @@ Result<RemoteRoot> root_at_once(const MountOptions& options, RemoteStore& store,
     const auto expected = expected_content(root.single_name);
     root.expected = expected == Expected::nothing ? Expected::array : expected;
     RemoteDirectories directories(store, options, log);
-    FRAMEFS_TRY(auto listing, directories.list_single(root.single_name));
+    FRAMEFS_TRY(auto listing, directories.listings().list_single(root.single_name));
     FRAMEFS_TRY(entry, directories.probe(*listing, root.single_name, "", root.expected));
     const auto names = full_names(root.single_name, entry.summary, options.arrays);
     const auto shown_as = names.empty() ? ShownAs::itself : names.front().shown_as;
@@ -91,7 +91,7 @@ void warn_of_missing_ranges(const RemoteRoot& root, RemoteStore& store,
   const InterruptScope scope([end] { return std::chrono::steady_clock::now() >= end; });
   std::string path;
   if (root.key.shown_as == ShownAs::itself && !root.is_single()) {
-    const auto listing = directories.open("");
+    const auto listing = directories.listings().open("");
     if (!listing) return;  // the first reader gets the error
     for (const auto& page : (*listing)->pages()) {
       for (std::size_t i = 0; i < page->table.size() && path.empty(); ++i) {

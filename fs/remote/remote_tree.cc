@@ -130,13 +130,13 @@ Result<std::unique_ptr<Folder>> RemoteTree::open_folder(Node& node) {
                                              options_.limits);
   }
   if (node.key.shown_as == ShownAs::single_entry) {
-    FRAMEFS_TRY(auto listing, directories_.list_single(root_.single_name));
+    FRAMEFS_TRY(auto listing, directories_.listings().list_single(root_.single_name));
     return std::make_unique<RemoteSingleFolder>(directories_, std::move(listing), root_.expected);
   }
   // The directory of a sparse frame is shown as a file.
   if (node.key.shown_as != ShownAs::itself) return system_error_of(ENOTDIR, "opendir");
   const auto path = path_of(node);
-  FRAMEFS_TRY(auto listing, logged(node, directories_.open(path)));
+  FRAMEFS_TRY(auto listing, logged(node, directories_.listings().open(path)));
   return std::make_unique<RemoteFolder>(directories_, std::move(listing), path);
 }
 
@@ -153,7 +153,7 @@ Result<SourceEntry> RemoteTree::probe_node(Node& node) {
     return folder.probe(name_part(node.key.member.str()));
   }
   if (root_.is_single()) {
-    FRAMEFS_TRY(auto listing, directories_.list_single(root_.single_name));
+    FRAMEFS_TRY(auto listing, directories_.listings().list_single(root_.single_name));
     return directories_.probe(*listing, root_.single_name, "", root_.expected);
   }
   const auto path = path_of(node);
@@ -163,7 +163,7 @@ Result<SourceEntry> RemoteTree::probe_node(Node& node) {
     return entry;
   }
   const auto name = name_part(path);
-  FRAMEFS_TRY(const auto listing, directories_.list_for(directory_part(path), {name}));
+  FRAMEFS_TRY(const auto listing, directories_.listings().list_for(directory_part(path), {name}));
   FRAMEFS_TRY(auto entry, directories_.probe(*listing, name, path, expected_content(name)));
   // An object in the place of a directory, or the reverse, is another node.
   if (entry.stat.st_ino != node.key.inode) return system_error_of(ESTALE, "stat");
@@ -254,7 +254,7 @@ Result<RemoteTree::Origin> RemoteTree::open_origin(Node& node) {
   const bool has_time = opened.mtime_ns != 0;
   const bool is_listed = listed.st_size == found.st_size &&
                          (!has_time || listed.st_mtim.tv_sec == found.st_mtim.tv_sec);
-  if (!is_listed) directories_.forget(directory_part(path));
+  if (!is_listed) directories_.listings().forget(directory_part(path));
   const bool is_other = directories_.notice_version(path, opened.object->version());
   origin.is_newer = !is_listed || is_other;
   auto bytes = store_->bytes_of(opened, ahead_for(shown_as));

@@ -1,0 +1,185 @@
+#include "fs/remote/remote_listings.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include <fmt/core.h>
+
+namespace framefs::fs {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// One line for all entries that a directory leaves out for one reason.
+std::string left_out_text(const std::string& directory, const net::LeftOut& left,
+                          std::string_view what) {
+  constexpr std::size_t kShownBytes = 60;
+  const bool is_long = left.first.size() > kShownBytes;
+  return fmt::format("{}: {} {} not shown: {}, as \"{}{}\"", directory, left.count,
+                     left.count == 1 ? "entry is" : "entries are", what,
+                     left.first.substr(0, kShownBytes), is_long ? "..." : "");
+}
+
+}  // namespace
+
+RemoteListings::RemoteListings(RemoteStore& store, const MountOptions& options,
+                               RemoteProbes& probes, Log& log)
+    : store_(store), probes_(probes), log_(log), age_(options) {
+  // The listings hold charges, which hold the budget.
+  store_.listing_budget().set_evict([kept = std::weak_ptr(listings_)] {
+    const auto listings = kept.lock();
+    return listings && drop_oldest(*listings);
+  });
+}
+
+// The listing that is used for the shortest time goes first.
+bool RemoteListings::drop_oldest(Listings& listings) {
+  Listing dropped;  // destroyed after the lock
+  return listings.with([&](auto& by_path) {
+    const auto first = std::ranges::min_element(
+        by_path, {}, [](const auto& known) { return known.second->fresh_until(); });
+    if (first == by_path.end()) return false;
+    dropped = std::move(first->second);
+    by_path.erase(first);
+    return true;
+  });
+}
+
+auto RemoteListings::kept(const std::string& path) const -> Listing {
+  return listings_->with([&](const auto& by_path) -> Listing {
+    const auto found = by_path.find(path);
+    return found == by_path.end() ? nullptr : found->second;
+  });
+}
+
+auto RemoteListings::recent(const std::string& path) const -> Listing {
+  auto known = kept(path);
+  const bool is_usable = known && known->fresh_until() >= Clock::now() && !known->has_failed();
+  return is_usable ? known : nullptr;
+}
+
+auto RemoteListings::open(const std::string& path) -> Result<Listing> {
+  if (auto known = recent(path)) return known;
+  return listing_calls_.run(path, [&](const auto& call) { return begin_listing(path, call); });
+}
+
+auto RemoteListings::list_for(const std::string& path, const std::vector<std::string>& names)
+    -> Result<Listing> {
+  const auto covers_all = [&](const Listing& listing) {
+    return std::ranges::all_of(names, [&](const auto& name) { return listing->covers(name); });
+  };
+  if (auto known = recent(path); known && covers_all(known)) return known;
+  const bool is_large = large_.with([&](const auto& large) { return large.contains(path); });
+  if (!is_large) {
+    FRAMEFS_TRY(auto listing, open(path));
+    if (covers_all(listing)) return listing;
+    large_.with([&](auto& large) {
+      if (large.size() >= kMaxListings) large.clear();
+      large.insert(path);
+    });
+  }
+  return look_up(path, names);
+}
+
+void RemoteListings::note_left_out(const std::string& path, const net::LeftOut& unnameable,
+                                   const net::LeftOut& covered) {
+  if (unnameable.count + covered.count == 0) return;
+  const bool is_first = noted_.with(
+      [&](auto& noted) { return noted.size() < kMaxListings && noted.insert(path).second; });
+  if (!is_first) return;
+  store_.stats().add_hidden_entries(unnameable.count + covered.count);
+  const auto directory = store_.name_of(path);
+  if (unnameable.count > 0) {
+    log_.warn(left_out_text(directory, unnameable, "no file can have such a name"));
+  }
+  if (covered.count > 0) {
+    log_.warn(left_out_text(directory, covered, "a directory has the same name"));
+  }
+}
+
+auto RemoteListings::begin_listing(const std::string& path, const ListingCalls::Call& call)
+    -> Result<Listing> {
+  // Another call may have ended just before this one began.
+  if (auto known = recent(path)) return known;
+  auto listing = std::make_shared<RemoteListing>(
+      store_.listing_server(), path, age_,
+      RemoteListing::Report{
+          .complete = [this, path](
+                          const auto& unnameable,
+                          const auto& covered) { note_left_out(path, unnameable, covered); },
+          .failed = [this,
+                     path](const Error& error) { log_.failure(store_.name_of(path), error); }});
+  FRAMEFS_CHECK(listing->begin());
+  for (const auto& entry : listing->take_heads()) {
+    probes_.learn(net::join_path(path, entry.name), entry);
+  }
+  const bool is_full =
+      listings_->with([](const auto& by_path) { return by_path.size() >= kMaxListings; });
+  if (is_full) drop_oldest(*listings_);
+  Listing before;  // destroyed after the lock
+  listings_->with([&](auto& by_path) {
+    if (call.is_outdated()) return;
+    before = std::exchange(by_path[path], listing);
+  });
+  if (before) store_.stats().add_repeated_listing();
+  return listing;
+}
+
+auto RemoteListings::look_up(const std::string& path, const std::vector<std::string>& names)
+    -> Result<Listing> {
+  const auto begin = Clock::now();
+  auto taken = begin;
+  std::vector<net::RemoteEntry> entries;
+  std::vector<std::string> unknown;
+  names_.with([&](const auto& known_names) {
+    for (const auto& name : names) {
+      const auto known = known_names.find(net::join_path(path, name));
+      if (known == known_names.end() || known->second.fresh_until < begin) {
+        unknown.push_back(name);
+        continue;
+      }
+      taken = std::min(taken, known->second.taken);
+      if (known->second.entry) entries.push_back(*known->second.entry);
+    }
+  });
+  if (!unknown.empty()) {
+    FRAMEFS_TRY(const auto found, store_.objects().look_up(path, unknown));
+    names_.with([&](auto& known_names) {
+      if (known_names.size() + unknown.size() > kMaxNames) known_names.clear();
+      for (const auto& name : unknown) {
+        KnownName known{.entry = {}, .taken = begin, .fresh_until = age_.fresh_until(begin)};
+        const auto entry = std::ranges::find(found, name, &net::RemoteEntry::name);
+        if (entry != found.end()) known.entry = *entry;
+        known_names.insert_or_assign(net::join_path(path, name), std::move(known));
+      }
+    });
+    entries.insert(entries.end(), found.begin(), found.end());
+  }
+  return std::make_shared<RemoteListing>(entries, taken, age_.fresh_until(begin));
+}
+
+void RemoteListings::forget(const std::string& path) {
+  // In this order, a call under way cannot keep its listing afterwards.
+  listing_calls_.leave(path);
+  Listing dropped;  // destroyed after the lock
+  listings_->with([&](auto& by_path) {
+    const auto known = by_path.find(path);
+    if (known == by_path.end()) return;
+    dropped = std::move(known->second);
+    by_path.erase(known);
+  });
+  names_.with([&](auto& known) {
+    std::erase_if(known, [&](const auto& name) { return directory_part(name.first) == path; });
+  });
+}
+
+Result<RemoteListings::Listing> RemoteListings::list_single(const std::string& name) {
+  FRAMEFS_TRY(auto entry, store_.objects().stat(""));
+  if (entry.is_directory) return system_error_of(ENOENT, "remote object");
+  entry.name = name;
+  const auto now = Clock::now();
+  return std::make_shared<RemoteListing>(std::vector{std::move(entry)}, now, now);
+}
+
+}  // namespace framefs::fs
