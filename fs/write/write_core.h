@@ -29,7 +29,7 @@ struct WriteCore {
                  reads.content_ids,
                  commits,
                  clock},
-        sessions(reads.log, std::chrono::milliseconds(options.write.commit_interval_ms),
+        sessions(reads.log, overlay, std::chrono::milliseconds(options.write.commit_interval_ms),
                  std::move(on_end), std::move(on_ending)) {}
   WriteCore(const WriteCore&) = delete;
   WriteCore& operator=(const WriteCore&) = delete;

@@ -18,8 +18,6 @@ constexpr std::size_t kMaxAlone = 8;
 // Batching window for commits of closed files: other files may be closed right after the first.
 constexpr std::chrono::milliseconds kGathering{100};
 constexpr std::chrono::milliseconds kNow{0};
-// A close takes less on a machine that is busy with other work.
-constexpr std::chrono::seconds kLongestClose{1};
 
 // A session that waits for its compaction keeps its file open.
 constexpr std::chrono::milliseconds kMaxQuiet{30'000};
@@ -27,9 +25,11 @@ constexpr std::size_t kMaxWaitingForQuiet = 512;
 
 }  // namespace
 
-WriteSessionTable::WriteSessionTable(Log& log, std::chrono::milliseconds commit_interval,
-                                     OnEnd on_end, OnEnding on_ending)
+WriteSessionTable::WriteSessionTable(Log& log, OverlayBudget& overlay,
+                                     std::chrono::milliseconds commit_interval, OnEnd on_end,
+                                     OnEnding on_ending)
     : log_(log),
+      overlay_(overlay),
       interval_(commit_interval),
       on_end_(std::move(on_end)),
       on_ending_(std::move(on_ending)),
@@ -59,7 +59,8 @@ std::vector<FileKey> WriteSessionTable::finish() {
     count_.store(0, std::memory_order_release);
     auto losses = state.all_losses;
     return std::exchange(
-        state, {.entries = {}, .lost = {}, .losses = {}, .all_losses = std::move(losses)});
+        state,
+        {.entries = {}, .lost = {}, .holders = {}, .losses = {}, .all_losses = std::move(losses)});
   });
   return committed;
 }
@@ -205,7 +206,7 @@ void WriteSessionTable::close(const FileKey& key, const Session& session) {
     return true;
   });
   if (!is_last) return;
-  note_departure();
+  overlay_.note_index_room();
   const auto waiting = closed_.with([&](Closed& now) {
     now.files.push_back(key);
     return now.is_running ? 0 : now.files.size();
@@ -268,17 +269,6 @@ void WriteSessionTable::end_closed() {
   }
 }
 
-void WriteSessionTable::note_departure() {
-  departures_.with_and_wake([](std::uint64_t& count) { ++count; });
-}
-
-// Waits for a short time until there has been a departure after the first `departures`.
-bool WriteSessionTable::has_departure_after(std::uint64_t departures) {
-  const auto end = std::chrono::steady_clock::now() + kLongestClose;
-  const auto is_after = [&](std::uint64_t count) { return count != departures; };
-  return departures_.wait_until(end, is_after, is_after);
-}
-
 bool WriteSessionTable::is_closed(const FileKey& key) const {
   return state_.with([&](const State& state) {
     const auto at = state.entries.find(key);
@@ -324,36 +314,55 @@ void WriteSessionTable::end_or_compact(const FileKey& key) {
   if (!compaction_thread_.add(work)) compacting_.with([&](Keys& now) { now.erase(key); });
 }
 
-void WriteSessionTable::compact_closed(const FileKey& key) {
-  const auto session = state_.with([&](const State& state) -> Session {
+// The session of a file that no program has open for writing, or null.  Without a writer, it stays
+// until let_go() was called.
+WriteSessionTable::Session WriteSessionTable::hold_closed(const FileKey& key) {
+  return state_.with([&](State& state) -> Session {
     const auto at = state.entries.find(key);
-    const bool is_closed = at != state.entries.end() && at->second.writers == 0;
-    return is_closed ? at->second.session : nullptr;
+    if (at == state.entries.end() || at->second.writers > 0) return nullptr;
+    ++state.holders[key];
+    return at->second.session;
   });
+}
+
+// Returns whether no other thread holds the session.
+bool WriteSessionTable::let_go(State& state, const FileKey& key) {
+  const auto at = state.holders.find(key);
+  if (at == state.holders.end()) return true;  // the end of the mount was faster
+  if (--at->second > 0) return false;
+  state.holders.erase(at);
+  return true;
+}
+
+void WriteSessionTable::compact_closed(const FileKey& key) {
+  const auto session = hold_closed(key);
   if (!session) return;  // the last close comes later
   if (!session->is_changed() && !session->is_lost()) {
-    const auto is_ending = [this] { return is_ending_.load(); };
+    const auto is_ending = [this] { return is_ending_.load() || overlay_.is_index_room_wanted(); };
     if (const auto compacted = session->compact(false, is_ending); !compacted) {
       log_failure(*session, compacted.error());
     }
   }
+  state_.with([&](State& state) { let_go(state, key); });
   end_entry(key);
 }
 
 void WriteSessionTable::end_entry(const FileKey& key, bool is_unreachable) {
-  const auto session = find(key);
+  const auto session = hold_closed(key);
   if (!session) return;
-  if (session->is_removed() && !is_unreachable) return;  // the files of the frame are gone
-  // This comes before another session of the file can begin, because that session already treats
-  // the space as free that is released here.
-  if (!is_unreachable && !session->release_old_states()) return;
-  if (const auto st = session->content_stat(); st && !session->is_lost()) {
-    on_ending_(identity_of(*st), session->shown().ctime);
+  // The files of a removed frame are gone.  Otherwise this comes before another session of the file
+  // can begin, because that session already treats the space as free that is released here.
+  const bool may_end = is_unreachable || (!session->is_removed() && session->release_old_states());
+  const auto last_stat = session->content_stat();
+  if (may_end && last_stat && !session->is_lost()) {
+    on_ending_(identity_of(*last_stat), session->shown().ctime);
   }
   Session ended;  // destroyed after the lock
   bool has_loss = false;
   FileIdentity identity;
   state_.with([&](State& state) {
+    const bool is_last = let_go(state, key);
+    if (!may_end || (!is_last && !is_unreachable)) return;
     const auto at = state.entries.find(key);
     if (at == state.entries.end() || at->second.session != session) return;
     if (at->second.writers > 0) return;
@@ -372,7 +381,6 @@ void WriteSessionTable::end_entry(const FileKey& key, bool is_unreachable) {
   });
   if (!ended) return;
   ended->release_index();
-  note_departure();
   if (has_loss) log_.warn(ended->name() + ": the latest writes are lost");
   on_end_(key, identity);
 }

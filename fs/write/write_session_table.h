@@ -42,8 +42,9 @@ class WriteSessionTable {
   // Called before that, with the state that the frame has if it is not written any more, and the
   // time of the last change that users see.
   using OnEnding = std::function<void(const FileIdentity&, const timespec& ctime)>;
+  // The overlay is that of all sessions.  Lifetime: `log` and `overlay` outlive the table.
   WriteSessionTable(
-      Log& log, std::chrono::milliseconds commit_interval, OnEnd on_end,
+      Log& log, OverlayBudget& overlay, std::chrono::milliseconds commit_interval, OnEnd on_end,
       OnEnding on_ending = [](const auto&...) {});
   ~WriteSessionTable() { static_cast<void>(finish()); }
   WriteSessionTable(const WriteSessionTable&) = delete;
@@ -107,19 +108,25 @@ class WriteSessionTable {
   // Runs body(), () -> Result<...>, which opens or extends a frame.  If there is no memory for the
   // index, commits the frames that are closed, and runs it again.  A frame whose close(2) has
   // returned may still be open here: the kernel reports the close in the background.  Hence waits
-  // for closes for a short time.
+  // for room for a short time, whichever way it appears.
   // Errors: those of the body; would_wait().
   template <class Body>
   auto with_index_room(const Body& body) -> decltype(body()) {
-    auto result = body();
-    for (Retries retries; !result && result.error().sys == ENOMEM && retries.are_left();) {
+    std::optional<std::uint64_t> rooms;  // before the last attempt to make room
+    for (Retries retries;;) {
+      {
+        HeldFailures failures;
+        auto result = body();
+        const bool lacks_room = !result && result.error().sys == ENOMEM;
+        if (!lacks_room || !retries.are_left()) return result;
+        const auto end = std::chrono::steady_clock::now() + kLongestClose;
+        if (may_wait() && rooms && !overlay_.wait_for_index_room(*rooms, end)) return result;
+        failures.forget();  // the body runs again
+      }
       if (!may_wait()) return std::unexpected(would_wait().error());
-      const auto departures = departures_.with([](std::uint64_t count) { return count; });
+      rooms = overlay_.index_rooms();
       end_closed();
-      result = body();
-      if (result || !has_departure_after(departures)) break;
     }
-    return result;
   }
 
   // Commits everything durably.  Returns the files whose bytes were lost since the table exists,
@@ -160,6 +167,9 @@ class WriteSessionTable {
     std::unordered_map<FileKey, Entry, FileKeyHash> entries;
     // Sessions that others have replaced, and whose writers do not know it yet.
     std::vector<Entry> lost;
+    // How many threads end or compact the session of a closed file.  None of them may meet another
+    // session of the file, so the session stays until the last of them is done.
+    std::unordered_map<FileKey, unsigned, FileKeyHash> holders;
     // Files without a session whose bytes are lost.
     Keys losses;
     Losses all_losses;
@@ -224,16 +234,19 @@ class WriteSessionTable {
   bool end_promptly(const FileKey& key);
   void end_or_compact(const FileKey& key);
   void end_closed();
-  void note_departure();
-  bool has_departure_after(std::uint64_t departures);
+  Session hold_closed(const FileKey& key);
+  static bool let_go(State& state, const FileKey& key);
   void end_entry(const FileKey& key, bool is_unreachable = false);
   [[nodiscard]] std::vector<File> all() const;
   [[nodiscard]] std::vector<File> named() const;
 
   // The number of frames in a batch: every frame of the batch waits for the whole batch.
   static constexpr std::size_t kMaxTogether = 256;
+  // A close takes less on a machine that is busy with other work.
+  static constexpr std::chrono::seconds kLongestClose{1};
 
   Log& log_;
+  OverlayBudget& overlay_;
   const std::chrono::milliseconds interval_;
   const OnEnd on_end_;
   const OnEnding on_ending_;
@@ -250,8 +263,7 @@ class WriteSessionTable {
   Guarded<Closed> closed_;
   Guarded<Keys> compacting_;  // or waiting for it
   Guarded<Alone> alone_;
-  Guarded<std::uint64_t> departures_;  // last closes, and sessions that have ended
-  bool has_rounds_ = false;            // with `opening_`
+  bool has_rounds_ = false;  // with `opening_`
   std::atomic<bool> is_ending_{false};
   TaskThreads threads_;
   TaskThreads alone_threads_;

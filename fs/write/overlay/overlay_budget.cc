@@ -1,6 +1,7 @@
 #include "fs/write/overlay/overlay_budget.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "fs/core/heap.h"
 
@@ -77,7 +78,30 @@ bool OverlayBudget::Index::try_grow(std::uint64_t bytes) {
 void OverlayBudget::Index::set(std::uint64_t bytes) noexcept {
   if (bytes == bytes_) return;
   budget_->state_.with([&](State& now) { budget_->replace_index(now, bytes_, bytes); });
-  bytes_ = bytes;
+  const bool gives_back = bytes < std::exchange(bytes_, bytes);
+  if (gives_back) budget_->note_index_room();
+}
+
+std::uint64_t OverlayBudget::index_rooms() const {
+  return state_.with([](const State& now) { return now.index_rooms; });
+}
+
+void OverlayBudget::note_index_room() {
+  state_.with_and_wake([](State& now) { ++now.index_rooms; });
+}
+
+bool OverlayBudget::wait_for_index_room(std::uint64_t rooms,
+                                        std::chrono::steady_clock::time_point end) {
+  const auto has_appeared = [&](const State& now) { return now.index_rooms != rooms; };
+  state_.with([](State& now) { ++now.waiting; });
+  return state_.wait_until(end, has_appeared, [&](State& now) {
+    --now.waiting;
+    return has_appeared(now);
+  });
+}
+
+bool OverlayBudget::is_index_room_wanted() const {
+  return state_.with([](const State& now) { return now.waiting > 0; });
 }
 
 void OverlayBudget::add(State& now, std::uint64_t bytes) const noexcept {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -101,6 +102,17 @@ class OverlayBudget {
     std::uint64_t bytes_ = 0;
   };
 
+  // Counts how often room for indexes has appeared: an index has given memory back, or
+  // note_index_room() was called.
+  [[nodiscard]] std::uint64_t index_rooms() const;
+  // To be called when a frame was closed, because its index can give its memory back.
+  void note_index_room();
+  // Waits until room for indexes has appeared after the first `rooms` times, or until `end`.
+  // Returns whether it has.
+  bool wait_for_index_room(std::uint64_t rooms, std::chrono::steady_clock::time_point end);
+  // Whether a thread waits for room.
+  [[nodiscard]] bool is_index_room_wanted() const;
+
   // All bytes that are taken or reserved, without those of indexes.
   [[nodiscard]] std::uint64_t used() const;
 
@@ -112,6 +124,8 @@ class OverlayBudget {
     std::uint64_t oversized_bytes = 0;
     std::uint64_t index_bytes = 0;  // without the oversized ones
     std::uint64_t oversized_indexes = 0;
+    std::uint64_t index_rooms = 0;
+    unsigned waiting = 0;  // for room for indexes
   };
   [[nodiscard]] bool is_oversized(std::uint64_t bytes) const noexcept { return bytes > limit_ / 2; }
   [[nodiscard]] bool has_room(const State& now, std::uint64_t own, std::uint64_t bytes) const;

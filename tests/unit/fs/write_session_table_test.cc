@@ -65,6 +65,20 @@ class GatedStores final : public test::ForwardingBackend {
   Gate& gate_;
 };
 
+// The first thread that takes the ownership of the frame waits at the gate.
+class GatedOwnership final : public test::ForwardingBackend {
+ public:
+  GatedOwnership(std::unique_ptr<FrameBackend> backend, Gate& gate)
+      : ForwardingBackend(std::move(backend)), gate_(gate) {}
+  Status begin_writing() override {
+    gate_.pass();
+    return {};
+  }
+
+ private:
+  Gate& gate_;
+};
+
 // SOURCE is full while `is_full` is set: stores and commits fail.
 class FullDisk final : public test::ForwardingBackend {
  public:
@@ -93,7 +107,8 @@ class Written {
   explicit Written(std::uint64_t overlay_bytes = 64u << 20) : mount_(overlay_bytes) {}
   std::unique_ptr<WriteSessionTable> make_table(std::chrono::milliseconds interval = 1h) {
     return std::make_unique<WriteSessionTable>(
-        log_.log(), interval, [this](const FileKey&, const FileIdentity&) { ++ended_; },
+        log_.log(), mount_.overlay(), interval,
+        [this](const FileKey&, const FileIdentity&) { ++ended_; },
         [this](const auto&...) { on_ending(); });
   }
   // The stores of frames that are joined from now on wait at the gate; null: they do not.
@@ -101,6 +116,12 @@ class Written {
     mount_.change_opening = [gate](FrameWriteSession::Opening& opening) {
       if (gate == nullptr) return;
       opening.backend = std::make_unique<GatedStores>(std::move(opening.backend), *gate);
+    };
+  }
+  // The ownership of frames that are joined from now on is taken at the gate.
+  void gate_ownership(Gate& gate) {
+    mount_.change_opening = [&gate](FrameWriteSession::Opening& opening) {
+      opening.backend = std::make_unique<GatedOwnership>(std::move(opening.backend), gate);
     };
   }
   // The syncs of frames that are joined from now on call on_sync().
@@ -141,6 +162,7 @@ class Written {
     return ended_ == count;
   }
   [[nodiscard]] std::vector<std::string> lines() const { return log_.lines(); }
+  Log& log() { return log_.log(); }
 
   // Called when a session is about to end.
   std::function<void()> on_ending = [] {};
@@ -331,17 +353,17 @@ class IndexRace {
     REQUIRE(session_->truncate(kLong));
   }
   void close() { table_->close(key_of(closed_), session_); }
-  // Another program changes the frame.
-  void supersede() {
+  // Another program changes the frame.  The session does not know it before it looks.
+  void change_elsewhere() {
     REQUIRE(session_->commit(false));
     test::WriteMount other;
     const auto session = other.open(closed_);
     REQUIRE(session->truncate(0));
     REQUIRE(session->commit(false));
-    REQUIRE_FALSE(session_->check());
-    REQUIRE(session_->is_superseded());
   }
+  void look() { static_cast<void>(session_->check()); }
 
+  [[nodiscard]] std::vector<std::string> lines() const { return files_.lines(); }
   // The session of the frame, which may have ended.
   [[nodiscard]] const FrameWriteSession& session() const { return *session_; }
   [[nodiscard]] bool has_ended() const { return table_->find(key_of(closed_)) == nullptr; }
@@ -362,6 +384,7 @@ class IndexRace {
     });
     return table_->with_index_room([&] {
       const auto truncated = session->truncate(kLong);
+      if (!truncated) files_.log().failure("another", truncated.error());
       failures += truncated ? 0 : 1;
       has_room = truncated.has_value();
       return truncated;
@@ -407,8 +430,18 @@ TEST_CASE("write_session_table: a lack of index room waits for the end of a sess
 TEST_CASE("write_session_table: a frame changed elsewhere gives its index room back",
           "[fs][write_session_table][unit]") {
   IndexRace race;
-  race.supersede();
+  race.change_elsewhere();
+  race.look();
+  CHECK(race.session().is_superseded());
   CHECK(race.grow_another([] {}));
+  race.close();
+}
+
+TEST_CASE("write_session_table: a lack of index room waits for the loss of a session",
+          "[fs][write_session_table][race]") {
+  IndexRace race;
+  race.change_elsewhere();
+  CHECK(race.grow_another([&] { race.look(); }));
   race.close();
 }
 
@@ -417,6 +450,7 @@ TEST_CASE("write_session_table: a lack of index room waits for a close under way
           "[fs][write_session_table][race]") {
   IndexRace race;
   CHECK(race.grow_another([&] { race.close(); }));
+  CHECK(race.lines().empty());  // an attempt that is repeated is no failure
 }
 
 TEST_CASE("write_session_table: a lack of index room does not wait for ever",
@@ -425,7 +459,35 @@ TEST_CASE("write_session_table: a lack of index room does not wait for ever",
   const auto grown = race.grow_another([] {});
   REQUIRE_FALSE(grown);
   CHECK(grown.error().sys == ENOMEM);
+  CHECK(race.lines().size() == 1);
   race.close();
+}
+
+// The session of a frame that is about to be compacted is not needed by anybody else.  If it ended,
+// the next session would meet changes of a program that it does not know: those of the compaction.
+TEST_CASE("write_session_table: a session does not end before its compaction",
+          "[fs][write_session_table][race]") {
+  Written files;
+  const auto table = files.make_table();
+  Gate gate;
+  files.gate_ownership(gate);
+  const auto path = files.write(*table, "x", noise(300'000));
+  const auto key = key_of(path);
+  const auto first = table->find(key);
+  REQUIRE(first->commit(false));
+  REQUIRE(first->truncate(1000));  // leaves dead space
+  REQUIRE(first->commit(false));
+  table->close(key, first);
+  REQUIRE(test::comes_true([&] { return gate.has_waiting(); }));
+  // A thread that needs memory for an index ends the sessions of closed files.
+  bool has_room = false;
+  CHECK(table->with_index_room(
+      [&] { return std::exchange(has_room, true) ? Status() : system_error_of(ENOMEM, "index"); }));
+  const auto next = files.join(*table, path);
+  gate.open();
+  CHECK(next->begin_change());
+  CHECK_FALSE(next->is_superseded());
+  table->close(key, next);
 }
 
 TEST_CASE("write_session_table: its end commits frames that are open or were just closed",
