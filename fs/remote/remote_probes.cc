@@ -9,8 +9,6 @@
 
 namespace framefs::fs {
 
-// Whether two states of the entry differ in the listing.  Those of a directory, which may be a
-// sparse frame, and of a link on a page do not.
 bool has_version(const net::RemoteEntry& entry) {
   const bool has_validator = !entry.etag.empty() || entry.mtime_ns != 0;
   return !entry.is_directory && entry.is_exact && has_validator;
