@@ -153,6 +153,8 @@ class Pack(CommandCase):
     def test_a_signal_leaves_nothing_behind(self):
         """Also while the command waits for its standard input."""
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            # Programs inherit that a signal is ignored, as nohup(1) has it.
+            self.addCleanup(signal.signal, number, signal.signal(number, signal.SIG_DFL))
             target = self.folder / "made/out.b2frame"
             target.parent.mkdir(exist_ok=True)
             with subprocess.Popen([daemon.FRAMEFS, "pack", "-", "-o", target], stdin=subprocess.PIPE,
