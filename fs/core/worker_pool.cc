@@ -73,8 +73,10 @@ void WorkerPool::run(std::size_t count, const std::function<void(std::size_t)>& 
   annotate_release(&started);
   const std::function<void(std::size_t)> call = [&](std::size_t i) {
     annotate_acquire(&started);
-    const codec::WorkScope scope(budget);
-    body(i);
+    {
+      const codec::WorkScope scope(budget);  // uses the budget also at its end
+      body(i);
+    }
     annotate_release(&ended);
   };
   arena_->tasks.execute([&] {
