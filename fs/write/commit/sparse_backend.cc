@@ -392,7 +392,9 @@ void SparseBackend::discard_stored() {
   });
   for (const auto id : fresh) drop(id);
   next_index_ = nullptr;
-  ::unlinkat(directory_.get(), kNextIndexName, 0);  // also left by a commit that has failed
+  // Also left by a commit that has failed.  If another process has changed the frame, the file may
+  // be its next index.
+  if (check_unchanged()) ::unlinkat(directory_.get(), kNextIndexName, 0);
 }
 
 void SparseBackend::set_params(const codec::FrameHeader& header) {

@@ -120,6 +120,25 @@ TEST_CASE("sparse_backend: given up changes leave no file of theirs", "[fs][writ
   CHECK(files() == before);
 }
 
+TEST_CASE("sparse_backend: given up changes leave the new index of another writer",
+          "[fs][write][unit]") {
+  const test::TempDirectory folder;
+  const auto path = folder.path() / "x.b2frame";
+  const auto chunk = test::noise(kChunk, 1);
+  test::write_sparse_frame(path, test::build_sparse_frame(spec_of(chunk, 2)));
+  test::WriteMount mount;
+  const auto session = mount.open(path);
+  test::write_at(*session, 0, test::noise(kChunk, 2));
+  REQUIRE(session->flush());
+  // The other writer has committed once, and prepares its next commit.
+  const auto next = path / "chunks.b2frame.tmp";
+  std::filesystem::copy_file(path / "chunks.b2frame", next);
+  std::filesystem::rename(next, path / "chunks.b2frame");
+  std::filesystem::copy_file(path / "chunks.b2frame", next);
+  session->discard();
+  CHECK(std::filesystem::exists(next));
+}
+
 TEST_CASE("sparse_backend: a file with the name of the next chunk file is left alone",
           "[fs][write][unit]") {
   const test::TempDirectory folder;
