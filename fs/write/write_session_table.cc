@@ -59,8 +59,7 @@ std::vector<FileKey> WriteSessionTable::finish() {
     count_.store(0, std::memory_order_release);
     auto losses = state.all_losses;
     return std::exchange(
-        state,
-        {.entries = {}, .lost = {}, .holders = {}, .losses = {}, .all_losses = std::move(losses)});
+        state, {.entries = {}, .lost = {}, .losses = {}, .all_losses = std::move(losses)});
   });
   return committed;
 }
@@ -314,41 +313,35 @@ void WriteSessionTable::end_or_compact(const FileKey& key) {
   if (!compaction_thread_.add(work)) compacting_.with([&](Keys& now) { now.erase(key); });
 }
 
-// The session of a file that no program has open for writing, or null.  Without a writer, it stays
-// until let_go() was called.
-WriteSessionTable::Session WriteSessionTable::hold_closed(const FileKey& key) {
-  return state_.with([&](State& state) -> Session {
+auto WriteSessionTable::hold_closed(const FileKey& key) -> Hold {
+  return state_.with([&](State& state) -> Hold {
     const auto at = state.entries.find(key);
-    if (at == state.entries.end() || at->second.writers > 0) return nullptr;
-    ++state.holders[key];
-    return at->second.session;
+    if (at == state.entries.end() || at->second.writers > 0) return {};
+    auto mark = at->second.hold.lock();
+    if (!mark) at->second.hold = mark = std::make_shared<const char>();
+    return {at->second.session, std::move(mark)};
   });
 }
 
-// Returns whether no other thread holds the session.
-bool WriteSessionTable::let_go(State& state, const FileKey& key) {
-  const auto at = state.holders.find(key);
-  if (at == state.holders.end()) return true;  // the end of the mount was faster
-  if (--at->second > 0) return false;
-  state.holders.erase(at);
-  return true;
-}
-
 void WriteSessionTable::compact_closed(const FileKey& key) {
-  const auto session = hold_closed(key);
-  if (!session) return;  // the last close comes later
-  if (!session->is_changed() && !session->is_lost()) {
-    const auto is_ending = [this] { return is_ending_.load() || overlay_.is_index_room_wanted(); };
-    if (const auto compacted = session->compact(false, is_ending); !compacted) {
-      log_failure(*session, compacted.error());
+  {
+    const auto held = hold_closed(key);
+    if (!held.session) return;  // the last close comes later
+    auto& session = *held.session;
+    if (!session.is_changed() && !session.is_lost()) {
+      const auto is_ending = [this] {
+        return is_ending_.load() || overlay_.is_index_room_wanted();
+      };
+      if (const auto compacted = session.compact(false, is_ending); !compacted) {
+        log_failure(session, compacted.error());
+      }
     }
   }
-  state_.with([&](State& state) { let_go(state, key); });
   end_entry(key);
 }
 
 void WriteSessionTable::end_entry(const FileKey& key, bool is_unreachable) {
-  const auto session = hold_closed(key);
+  auto [session, mark] = hold_closed(key);
   if (!session) return;
   // The files of a removed frame are gone.  Otherwise this comes before another session of the file
   // can begin, because that session already treats the space as free that is released here.
@@ -361,11 +354,12 @@ void WriteSessionTable::end_entry(const FileKey& key, bool is_unreachable) {
   bool has_loss = false;
   FileIdentity identity;
   state_.with([&](State& state) {
-    const bool is_last = let_go(state, key);
-    if (!may_end || (!is_last && !is_unreachable)) return;
+    mark.reset();  // under the lock: of threads that end here at once, one is the last
+    if (!may_end) return;
     const auto at = state.entries.find(key);
     if (at == state.entries.end() || at->second.session != session) return;
     if (at->second.writers > 0) return;
+    if (!at->second.hold.expired() && !is_unreachable) return;
     // Another thread commits the frame.  Or a commit failed: it is tried again later, as long as it
     // can still succeed.
     if (session->has_uncommitted() && !is_unreachable && !session->is_lost()) return;

@@ -161,15 +161,19 @@ class WriteSessionTable {
     Session session;
     std::uint64_t writers = 0;
     std::chrono::steady_clock::time_point closed_at{};  // by the last writer
+    std::weak_ptr<const void> hold;                     // null unless a Hold lives
+  };
+  // The session of a closed file, for a thread that ends or compacts it.  None of these threads may
+  // meet another session of the file, so the session stays until the last of them is done.
+  struct Hold {
+    Session session;  // null if there is none, or if it has a writer
+    std::shared_ptr<const void> mark;
   };
   using Keys = std::unordered_set<FileKey, FileKeyHash>;
   struct State {
     std::unordered_map<FileKey, Entry, FileKeyHash> entries;
     // Sessions that others have replaced, and whose writers do not know it yet.
     std::vector<Entry> lost;
-    // How many threads end or compact the session of a closed file.  None of them may meet another
-    // session of the file, so the session stays until the last of them is done.
-    std::unordered_map<FileKey, unsigned, FileKeyHash> holders;
     // Files without a session whose bytes are lost.
     Keys losses;
     Losses all_losses;
@@ -234,8 +238,7 @@ class WriteSessionTable {
   bool end_promptly(const FileKey& key);
   void end_or_compact(const FileKey& key);
   void end_closed();
-  Session hold_closed(const FileKey& key);
-  static bool let_go(State& state, const FileKey& key);
+  Hold hold_closed(const FileKey& key);
   void end_entry(const FileKey& key, bool is_unreachable = false);
   [[nodiscard]] std::vector<File> all() const;
   [[nodiscard]] std::vector<File> named() const;

@@ -1,7 +1,6 @@
 #include "fs/write/overlay/overlay_budget.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "fs/core/heap.h"
 
@@ -77,9 +76,11 @@ bool OverlayBudget::Index::try_grow(std::uint64_t bytes) {
 
 void OverlayBudget::Index::set(std::uint64_t bytes) noexcept {
   if (bytes == bytes_) return;
-  budget_->state_.with([&](State& now) { budget_->replace_index(now, bytes_, bytes); });
-  const bool gives_back = bytes < std::exchange(bytes_, bytes);
-  if (gives_back) budget_->note_index_room();
+  budget_->state_.with_and_wake([&](State& now) {
+    budget_->replace_index(now, bytes_, bytes);
+    if (bytes < bytes_) ++now.index_rooms;
+  });
+  bytes_ = bytes;
 }
 
 std::uint64_t OverlayBudget::index_rooms() const {
