@@ -57,7 +57,7 @@ void ArrayConverter::finish(const std::vector<FileKey>& committed) {
 // `has_ended`: no requests are served any more.
 void ArrayConverter::look(bool has_ended) {
   for (const auto& [file, id] : parts_.candidates.take_ready()) {
-    if (parts_.writes.sessions.find(file)) continue;  // its end is noted
+    if (parts_.writes.table.find(file)) continue;  // its end is noted
     const auto node = parts_.locator.nodes().find(id);
     const bool is_frame =
         node && (*node)->key.shown_as == ShownAs::frame && file_key(**node) == file;

@@ -10,7 +10,7 @@
 #include "fs/tree/node_locator.h"
 #include "fs/tree/open_containers.h"
 #include "fs/view/frame_chunks.h"
-#include "fs/write/write_session_table.h"
+#include "fs/write/write_core.h"
 
 namespace framefs::fs {
 

@@ -46,13 +46,13 @@ Status EntryChanges::removing(const NamedEntry& entry, const Remove& remove) {
   const auto object = std::make_shared<const UniqueFd>(std::move(fd));
   nodes.begin_removal(key, place, object);
   // A session that begins after this line sees the descriptor.
-  if (const auto session = parts_.writers.sessions().find(key)) session->expect_removal();
+  if (const auto session = parts_.writers.table().find(key)) session->expect_removal();
   const auto removed = remove();
   const auto st = stat_of(object->get());
   const bool has_names = st && st->st_nlink > 0 && !S_ISDIR(st->st_mode);
   const auto lost = has_names ? NodeTable::Lost::one_name : NodeTable::Lost::all_names;
   nodes.end_removal(key, place, removed ? lost : NodeTable::Lost::nothing);
-  if (removed && !has_names) parts_.writers.sessions().forget_loss(key);
+  if (removed && !has_names) parts_.writers.table().forget_loss(key);
   return removed;
 }
 
@@ -65,7 +65,7 @@ Status EntryChanges::remove_source(int parent, const std::string& source_name,
     return remove_entry(parent, source_name, S_ISDIR(what.entry.stat.st_mode));
   }
   const auto remove = [&] { return remove_sparse_frame(parent, source_name); };
-  const auto session = parts_.writers.sessions().find(file_key(what.entry));
+  const auto session = parts_.writers.table().find(file_key(what.entry));
   return session ? session->remove(remove) : remove();
 }
 
@@ -161,7 +161,7 @@ Status EntryChanges::make_durable(const NamedEntry& moved) {
   return std::visit(Cases{[](const Session& session) { return session->commit(true); },
                           [](LostBytes lost) { return lost.status(); },
                           [&](SavedBytes) { return sync_committed(moved); }},
-                    parts_.writers.sessions().written_bytes(file_key(moved.found.entry)));
+                    parts_.writers.table().written_bytes(file_key(moved.found.entry)));
 }
 
 // No other program is in the middle of a change of a frame while it is replaced.
@@ -171,7 +171,7 @@ Result<EntryChanges::Owned> EntryChanges::own(const NamedEntry& target,
   Owned owned;
   const bool is_frame = found.shown_as != ShownAs::itself && found.shown_as != ShownAs::container;
   if (!is_frame) return owned;
-  owned.session = parts_.writers.sessions().find(file_key(found.entry));
+  owned.session = parts_.writers.table().find(file_key(found.entry));
   if (owned.session) {
     auto change = owned.session->begin_change(patience);
     if (change) {
@@ -208,7 +208,7 @@ Result<EntryChanges::Owned> EntryChanges::own_now(const NamedEntry& entry) const
 // its node gets ESTALE, after which the kernel looks the name up again.
 Status EntryChanges::unlink_replaced(const NamedEntry& entry) {
   const auto& [parent, found] = entry;
-  if (const auto session = parts_.writers.sessions().find(file_key(found.entry))) {
+  if (const auto session = parts_.writers.table().find(file_key(found.entry))) {
     session->expect_removal();
   }
   FRAMEFS_CHECK(remove_entry(parent.fd(), found.source_name, false));

@@ -70,37 +70,30 @@ Filesystem::Filesystem(const MountOptions& options, Log& log, MountRoot found,
       name_rules_(options, as_is_, log_),
       views_(options, locator_.nodes(), containers_, reads_.services(options.verify_checksums)),
       array_candidates_(makes_arrays(options, new_frames_, found), locator_, new_frames_),
-      writes_(
-          options, reads_,
-          [this](const FileKey& file, const FileIdentity& identity) {
-            views_.end_session(file, identity);
-            array_candidates_.note_end(file);
-          },
-          [this](const FileIdentity& identity, const timespec& ctime) {
-            ctimes_.keep(identity, ctime);
-          }),
+      writes_(options, reads_,
+              [this](const FileKey& file, const FileIdentity& identity) {
+                views_.end_session(file, identity);
+                array_candidates_.note_end(file);
+              }),
       pages_(
           [this](const OpenFile& file, ContentId content) {
-            return !writes_.sessions.find(file_key(*file.node)) && views_.is_settled(file, content);
+            return !writes_.table.find(file_key(*file.node)) && views_.is_settled(file, content);
           },
           static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE))),
-      lock_files_(locator_, writes_.sessions, directory_names_, log_,
+      lock_files_(locator_, writes_.table, directory_names_, log_,
                   {.creates = options.locking, .shares = !options.immutable}),
       writers_({.locator = locator_,
                 .lock_files = lock_files_,
                 .new_frames = new_frames_,
                 .core = writes_,
-                .pages = pages_,
-                .ctimes = ctimes_}),
+                .pages = pages_}),
       node_probe_(found.expected, as_is_, locator_, probe_),
-      snapshots_(locator_.nodes(), node_probe_, containers_, writes_.sessions),
+      snapshots_(locator_.nodes(), node_probe_, containers_, writes_.table),
       tree_(options, {.locator = locator_,
                       .folders = folders_,
                       .names = name_map_,
-                      .sessions = writes_.sessions,
                       .snapshots = snapshots_,
-                      .ctimes = ctimes_,
-                      .clock = writes_.clock,
+                      .writes = writes_,
                       .log = log_,
                       .exported = exported_ ? &*exported_ : nullptr}),
       contents_(options, {.tree = tree_,
@@ -125,7 +118,7 @@ Filesystem::Filesystem(const MountOptions& options, Log& log, MountRoot found,
       array_places_({.parents = parents_,
                      .locator = locator_,
                      .names = name_map_,
-                     .sessions = writes_.sessions,
+                     .sessions = writes_.table,
                      .candidates = array_candidates_,
                      .new_files = new_files_,
                      .entries = entries_}),
@@ -155,7 +148,7 @@ Filesystem::~Filesystem() { finish(); }
 
 Losses Filesystem::finish() {
   arrays_.finish(writes_.sessions.finish());
-  return writes_.sessions.losses();
+  return writes_.table.losses();
 }
 
 bool Filesystem::is_being_written(NodeId id) const {

@@ -77,7 +77,7 @@ class Filesystem {
   // Whether a session writes the node's frame.
   [[nodiscard]] bool is_being_written(NodeId id) const;
   // Whether any frame is being written, or has written data that is not stored.
-  [[nodiscard]] bool has_write_sessions() const noexcept { return !writes_.sessions.is_empty(); }
+  [[nodiscard]] bool has_write_sessions() const noexcept { return !writes_.table.is_empty(); }
 
  private:
   Filesystem(const MountOptions& options, Log& log, MountRoot found, SourceProbe::Watcher watcher,
@@ -93,7 +93,6 @@ class Filesystem {
   Log& log_;
   ReadCore reads_;
   DecodeAhead ahead_;
-  KeptCtimes ctimes_;
   SourceProbe probe_;
   DirectoryNames directory_names_;
   const NameMap name_map_;

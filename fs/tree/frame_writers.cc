@@ -24,7 +24,7 @@ Result<BackingFile> reopen_source(int fd) {
 
 WrittenBytes FrameWriters::written_bytes(const Node& node) const {
   if (!node.key.shows_frame() || node.key.is_member()) return SavedBytes();
-  return parts_.core.sessions.written_bytes(file_key(node));
+  return table().written_bytes(file_key(node));
 }
 
 WriteSessionTable::Session FrameWriters::shown_session(const Node& node) const {
@@ -56,9 +56,8 @@ Result<FrameWriters::Changing> FrameWriters::begin_change(Node& node,
       FRAMEFS_CHECK(keep_out());
       return make_successor(node, fd, std::move(ownership));
     };
-    auto& sessions = parts_.core.sessions;
-    FRAMEFS_TRY(session, sessions.with_index_room(
-                             [&] { return sessions.renew(file_key(node), session, make_anew); }));
+    FRAMEFS_TRY(session, sessions().with_index_room(
+                             [&] { return sessions().renew(file_key(node), session, make_anew); }));
   }
   return system_error_of(EAGAIN, "a frame that another writer keeps changing");
 }
@@ -129,7 +128,7 @@ Result<std::shared_ptr<FrameWriteSession>> FrameWriters::make(
     if (!has_refused_to_wait()) reads.log.failure(name, opening.error());
     return std::unexpected(opening.error());
   }
-  opening->ctime = parts_.ctimes.find(identity_of(opening->stat));
+  opening->ctime = parts_.core.ctimes.find(identity_of(opening->stat));
   std::optional<NewFrame> planned;
   if (new_file != nullptr) {
     planned = new_file->frame;
@@ -161,8 +160,8 @@ Result<std::shared_ptr<FrameWriteSession>> FrameWriters::join(Node& node, const 
     return make(node, source, new_file);
   };
   const auto file = file_key(node);
-  FRAMEFS_TRY(auto session, parts_.core.sessions.with_index_room(
-                                [&] { return parts_.core.sessions.open(file, open); }));
+  FRAMEFS_TRY(auto session,
+              sessions().with_index_room([&] { return sessions().open(file, open); }));
   shared = {};
   parts_.pages.drain(file);
   return session;
@@ -170,9 +169,9 @@ Result<std::shared_ptr<FrameWriteSession>> FrameWriters::join(Node& node, const 
 
 void FrameWriters::leave(const Node& node, const WriteSessionTable::Session& session) const {
   const auto file = file_key(node);
-  parts_.core.sessions.close(file, session);
+  sessions().close(file, session);
   // The kernel may forget a file before the last close of the file is answered.
-  if (!parts_.locator.nodes().knows(file)) parts_.core.sessions.end_unreachable(file);
+  if (!parts_.locator.nodes().knows(file)) table().end_unreachable(file);
 }
 
 }  // namespace framefs::fs

@@ -11,7 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include "fs/tree/kept_ctimes.h"
 #include "fs/tree/kernel_pages.h"
 #include "fs/tree/lock_files.h"
 #include "fs/tree/node_locator.h"
@@ -45,7 +44,6 @@ class FrameWriters {
     const NewFramePolicy& new_frames;
     WriteCore& core;
     PagePusher& pages;
-    const KeptCtimes& ctimes;
   };
   explicit FrameWriters(const Parts& parts) : parts_(parts) {}
 
@@ -66,12 +64,12 @@ class FrameWriters {
       const bool is_written = session && may_be_written && session->check();
       return ContentState{identity_of(st), is_written ? session->id() : 0};
     };
-    return parts_.core.sessions.observe(file_key(node), look);
+    return table().observe(file_key(node), look);
   }
 
   // To be called after the attributes of a file of SOURCE, or its names, were changed.
   void note_attributes(const FileKey& file) const {
-    if (const auto session = parts_.core.sessions.find(file)) session->note_attributes();
+    if (const auto session = table().find(file)) session->note_attributes();
   }
 
   // Opens the backing file of a node for writing.  A frame is opened for reading
@@ -106,7 +104,8 @@ class FrameWriters {
     return done;
   }
 
-  [[nodiscard]] WriteSessionTable& sessions() const noexcept { return parts_.core.sessions; }
+  [[nodiscard]] WriteSessions& sessions() const noexcept { return parts_.core.sessions; }
+  [[nodiscard]] WriteSessionTable& table() const noexcept { return parts_.core.table; }
 
  private:
   // `fd` is open in SOURCE.

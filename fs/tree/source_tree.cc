@@ -24,10 +24,8 @@ SourceTree::SourceTree(const MountOptions& options, const Parts& parts)
       locator_(parts.locator),
       folders_(parts.folders),
       names_(parts.names),
-      sessions_(parts.sessions),
       snapshots_(parts.snapshots),
-      ctimes_(parts.ctimes),
-      clock_(parts.clock),
+      writes_(parts.writes),
       log_(parts.log),
       exported_(parts.exported),
       inodes_(parts.locator.nodes().root()->key.device) {}
@@ -46,7 +44,8 @@ Status SourceTree::check_writable(const Node& node) const {
 void SourceTree::forget(NodeId id, std::uint64_t lookups) {
   auto& nodes = locator_.nodes();
   const auto file = nodes.forget(id, lookups);
-  if (file && !sessions_.is_empty() && !nodes.knows(*file)) sessions_.end_unreachable(*file);
+  auto& table = writes_.table;
+  if (file && !table.is_empty() && !nodes.knows(*file)) table.end_unreachable(*file);
 }
 
 // The log names the rule, because programs say no more than "Operation not permitted".
@@ -62,12 +61,12 @@ struct stat SourceTree::shown(const Snapshot& now, const Node& node) const {
   const auto& entry = now.entry;
   const auto& written = now.written;
   const auto shown_as = node.key.shown_as;
-  clock_.note(entry.stat.st_ctim);
+  writes_.clock.note(entry.stat.st_ctim);
   auto st =
       shown_stat(entry, shown_as, arrays_, inodes_.shown(entry.stat.st_dev, entry.stat.st_ino));
   if (!node.key.shows_frame() || node.key.is_member()) return st;
   if (!written) {
-    st.st_ctim = ctimes_.find(identity_of(entry.content_stat())).value_or(st.st_ctim);
+    st.st_ctim = writes_.ctimes.find(identity_of(entry.content_stat())).value_or(st.st_ctim);
     return st;
   }
   st.st_mtim = written->mtime;

@@ -15,14 +15,13 @@
 #include "fs/core/retries.h"
 #include "fs/tree/exported_nodes.h"
 #include "fs/tree/inode_numbers.h"
-#include "fs/tree/kept_ctimes.h"
 #include "fs/tree/kernel_pages.h"
 #include "fs/tree/name_map.h"
 #include "fs/tree/node_folders.h"
 #include "fs/tree/node_locator.h"
 #include "fs/tree/open_file.h"
 #include "fs/tree/snapshots.h"
-#include "fs/write/write_session_table.h"
+#include "fs/write/write_core.h"
 
 namespace framefs::fs {
 
@@ -51,10 +50,8 @@ class SourceTree {
     NodeLocator& locator;
     const NodeFolders& folders;
     const NameMap& names;
-    WriteSessionTable& sessions;
     const Snapshots& snapshots;
-    const KeptCtimes& ctimes;
-    SourceClock& clock;
+    WriteCore& writes;
     Log& log;
     ExportedNodes* exported = nullptr;  // null: handles do not outlive the mount
   };
@@ -163,10 +160,8 @@ class SourceTree {
   NodeLocator& locator_;
   const NodeFolders& folders_;
   const NameMap& names_;
-  WriteSessionTable& sessions_;
   const Snapshots& snapshots_;
-  const KeptCtimes& ctimes_;
-  SourceClock& clock_;
+  WriteCore& writes_;
   Log& log_;
   ExportedNodes* const exported_;
   mutable InodeNumbers inodes_;

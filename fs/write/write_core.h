@@ -8,7 +8,9 @@
 #include "fs/view/read_core.h"
 #include "fs/write/commit/chunk_writer.h"
 #include "fs/write/frame_write_session.h"
+#include "fs/write/kept_ctimes.h"
 #include "fs/write/write_session_table.h"
+#include "fs/write/write_sessions.h"
 
 namespace framefs::fs {
 
@@ -16,10 +18,8 @@ namespace framefs::fs {
 // and one pool of threads.  Each object refers only to those before it.
 // Threads: any number.
 struct WriteCore {
-  // `on_end` and `on_ending`: see WriteSessionTable.
-  // Lifetime: `reads`, and what the two functions use, outlive the `WriteCore`.
-  WriteCore(const MountOptions& options, ReadCore& reads, WriteSessionTable::OnEnd on_end,
-            WriteSessionTable::OnEnding on_ending)
+  // Lifetime: `reads`, and what `on_end` uses, outlive the `WriteCore`.
+  WriteCore(const MountOptions& options, ReadCore& reads, WriteSessionTable::OnEnd on_end)
       : workers(options.threads),
         chunk_writer(workers),
         overlay(options.write.overlay_bytes),
@@ -29,8 +29,9 @@ struct WriteCore {
                  reads.content_ids,
                  commits,
                  clock},
-        sessions(reads.log, overlay, std::chrono::milliseconds(options.write.commit_interval_ms),
-                 std::move(on_end), std::move(on_ending)) {}
+        table(reads.log, ctimes, std::move(on_end)),
+        sessions(reads.log, overlay, table,
+                 std::chrono::milliseconds(options.write.commit_interval_ms)) {}
   WriteCore(const WriteCore&) = delete;
   WriteCore& operator=(const WriteCore&) = delete;
   ~WriteCore() = default;
@@ -41,7 +42,9 @@ struct WriteCore {
   CommitCounters commits;
   SourceClock clock;
   const WriteServices services;
-  WriteSessionTable sessions;
+  KeptCtimes ctimes;
+  WriteSessionTable table;
+  WriteSessions sessions;
 };
 
 }  // namespace framefs::fs

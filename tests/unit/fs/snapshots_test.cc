@@ -56,9 +56,8 @@ struct Source {
   DecodeCache cache{1u << 20};
   SourceProbe probe{codec::Limits{}};
   const AsIsNames as_is{std::vector<std::string>()};
-  OverlayBudget overlay{1u << 20};
-  WriteSessionTable sessions{log.log(), overlay, std::chrono::milliseconds(0),
-                             [](const auto&...) {}};
+  KeptCtimes ctimes;
+  WriteSessionTable sessions{log.log(), ctimes, [](const auto&...) {}};
   std::optional<NodeLocator> locator;
   std::optional<OpenContainers> containers;
   std::optional<NodeProbe> node_probe;

@@ -1,14 +1,20 @@
+#include "fs/write/session_commits.h"
+
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <ranges>
 #include <set>
 #include <utility>
 
-#include "fs/write/write_session_table.h"
+#include "fs/core/guarded.h"
+#include "fs/core/may_wait.h"
+#include "fs/core/task_threads.h"
 
-// The commits of many frames at a time.
 namespace framefs::fs {
 namespace {
 
@@ -53,26 +59,18 @@ void run_each(std::size_t count, std::size_t limit, const std::function<void(std
   run();
 }
 
-}  // namespace
-
 // Commits that have begun and wait for their syncs.
-struct WriteSessionTable::Batch {
-  std::vector<std::pair<Session, FrameWriteSession::Commit>> commits;
+struct CommitBatch {
+  std::vector<std::pair<WriteSessionTable::Session, FrameWriteSession::Commit>> commits;
   std::uint64_t bytes = 0;
   [[nodiscard]] bool is_full() const {
-    return commits.size() >= kMaxTogether || bytes >= kMaxBatchBytes;
+    return commits.size() >= kMaxFramesTogether || bytes >= kMaxBatchBytes;
   }
 };
 
-// Logs that a commit or a compaction failed.  Nothing went wrong if another writer changed a frame
-// of which this session had only committed bytes.
-void WriteSessionTable::log_failure(const FrameWriteSession& session, const codec::Error& error) {
-  if (!session.is_superseded()) log_.failure(session.name(), error);
-}
-
 // Begins the commit of a small frame.  Returns false, and does nothing, if the frame is large, or
-// if the thread would have to wait for it.  Failures are logged, and the session stays.
-bool WriteSessionTable::add_to_batch(const Session& session, Batch& batch) {
+// if the thread would have to wait for it.
+bool add_to_batch(Log& log, const WriteSessionTable::Session& session, CommitBatch& batch) {
   const auto bytes = session->unstored_bytes();
   if (bytes > kMaxSmallBytes) return false;
   const bool was_lost = session->is_lost();  // and the log has it already
@@ -80,7 +78,7 @@ bool WriteSessionTable::add_to_batch(const Session& session, Batch& batch) {
   const auto begun = session->begin_commit();
   if (scope.has_refused()) return false;
   if (!begun) {
-    if (!was_lost) log_failure(*session, begun.error());
+    if (!was_lost) log_commit_failure(log, *session, begun.error());
   } else if (const auto& commit = *begun) {
     // Also commits a file whose last name is gone: processes that have it open still read it, and
     // after a crash the file may have its name again.
@@ -90,61 +88,57 @@ bool WriteSessionTable::add_to_batch(const Session& session, Batch& batch) {
   return true;
 }
 
-// Commits small frames in batches, and returns the other frames that have changed.
-std::vector<WriteSessionTable::File> WriteSessionTable::commit_small(
-    const std::vector<File>& files) {
-  std::vector<File> left;
-  Batch batch;
-  for (const auto& file : files) {
-    if (!file.session->is_changed()) continue;
-    if (!add_to_batch(file.session, batch)) left.push_back(file);
-    if (batch.is_full()) finish_batch(std::exchange(batch, {}));
-  }
-  finish_batch(batch);
-  return left;
-}
-
 // Syncs and publishes the frames of a batch.
-void WriteSessionTable::finish_batch(const Batch& batch) {
+void finish_batch(Log& log, const CommitBatch& batch) {
   const auto& commits = batch.commits;
   hint_of_syncs(commits | std::views::keys);
   run_each(commits.size(), kMaxSyncs, [&](std::size_t i) {
     const auto& [session, commit] = commits[i];
     const auto finished = session->finish_commit(commit);
-    if (!finished) log_failure(*session, finished.error());
+    if (!finished) log_commit_failure(log, *session, finished.error());
   });
 }
 
-void WriteSessionTable::commit_alone(FrameWriteSession& session) {
-  const bool was_lost = session.is_lost();
-  const auto committed = session.commit(false);
-  if (!committed && !was_lost) log_failure(session, committed.error());
+}  // namespace
+
+void log_commit_failure(Log& log, const FrameWriteSession& session, const codec::Error& error) {
+  if (!session.is_superseded()) log.failure(session.name(), error);
 }
 
-// Commits frames durably.
-void WriteSessionTable::commit_durably(const std::vector<File>& files) {
-  for (const auto& [key, session] : commit_small(files)) commit_alone(*session);
-  hint_of_syncs(files | std::views::transform(&File::session));
+std::vector<WriteSessionTable::File> commit_small(
+    Log& log, const std::vector<WriteSessionTable::File>& files) {
+  std::vector<WriteSessionTable::File> left;
+  CommitBatch batch;
+  for (const auto& file : files) {
+    if (!file.session->is_changed()) continue;
+    if (!add_to_batch(log, file.session, batch)) left.push_back(file);
+    if (batch.is_full()) finish_batch(log, std::exchange(batch, {}));
+  }
+  finish_batch(log, batch);
+  return left;
+}
+
+void commit_alone(Log& log, FrameWriteSession& session) {
+  const bool was_lost = session.is_lost();
+  const auto committed = session.commit(false);
+  if (!committed && !was_lost) log_commit_failure(log, session, committed.error());
+}
+
+std::vector<std::string> commit_durably(Log& log,
+                                        const std::vector<WriteSessionTable::File>& files) {
+  for (const auto& [key, session] : commit_small(log, files)) commit_alone(log, *session);
+  hint_of_syncs(files | std::views::transform(&WriteSessionTable::File::session));
+  Guarded<std::vector<std::string>> failed;
   run_each(files.size(), kMaxSyncs, [&](std::size_t i) {
     auto& session = *files[i].session;
     // The log has the failure already.
     if (session.is_lost() || session.is_changed()) return;
     const auto synced = session.commit(true);
     if (synced || session.is_superseded()) return;
-    log_failure(session, synced.error());
-    state_.with([&](State& state) { state.all_losses.add(session.name()); });
+    log_commit_failure(log, session, synced.error());
+    failed.with([&](auto& names) { names.push_back(session.name()); });
   });
-}
-
-Losses WriteSessionTable::commit_all() {
-  const auto files = named();
-  commit_durably(files);
-  auto lost = losses();
-  for (const auto& [key, session] : files) {
-    // A writer may go on writing: only what has failed counts.
-    if (session->has_lost_bytes() || session->is_out_of_space()) lost.add(session->name());
-  }
-  return lost;
+  return failed.with([](auto& names) { return std::move(names); });
 }
 
 }  // namespace framefs::fs

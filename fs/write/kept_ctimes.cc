@@ -1,4 +1,4 @@
-#include "fs/tree/kept_ctimes.h"
+#include "fs/write/kept_ctimes.h"
 
 namespace framefs::fs {
 namespace {
