@@ -217,14 +217,13 @@ class FrameWriteSession {
   [[nodiscard]] int sync_fd() const noexcept { return backend_->lock_fd(); }
 
   [[nodiscard]] bool is_changed() const { return state_.is_changed(); }
-  // The same, and true also while a commit of all changes is under way.  For a session that
-  // is_lost() or has ended: whether written bytes are lost.
+  // The same, and true also while a commit of all changes is under way.
   [[nodiscard]] bool has_uncommitted() const { return state_.has_uncommitted(); }
   // Nothing can be committed any more.  Every further write, sync and commit reports it.
   [[nodiscard]] bool is_lost() const noexcept { return state_.is_lost(); }
   // Whether written bytes are lost of which no sync has told.
   [[nodiscard]] bool has_lost_bytes() const {
-    return (is_lost() && has_uncommitted()) || state_.has_dropped();
+    return (is_lost() && !is_superseded()) || state_.has_dropped();
   }
   // The session is_lost(), but no written bytes are lost: another session of the frame can take the
   // place of this one.

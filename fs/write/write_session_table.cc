@@ -95,7 +95,7 @@ Result<WriteSessionTable::Session> WriteSessionTable::open(const FileKey& key, c
     if (entry.session && entry.session->has_lost_bytes()) {
       state.all_losses.add(entry.session->name());
     }
-    if (entry.session && entry.session->has_uncommitted() && entry.writers > 0) {
+    if (entry.session && !entry.session->is_superseded() && entry.writers > 0) {
       state.lost.push_back(std::exchange(entry, {}));
     }
     before = std::exchange(entry.session, made);

@@ -86,7 +86,7 @@ class FrameBackend {
   // An error is final for this frame: it then is_lost().
   Status sync() {
     auto status = sync_files();
-    if (!status) give_up();
+    if (!status) loss_.store(Loss::by_sync, std::memory_order_relaxed);
     return status;
   }
   virtual Status publish() = 0;
@@ -109,9 +109,18 @@ class FrameBackend {
   // the frame.  Or bytes written since the last commit did not reach the disk: the kernel reports
   // that only once, and a second sync would succeed without those bytes.  Or the frame is damaged
   // where a commit has to read it.
-  [[nodiscard]] bool is_lost() const noexcept { return is_lost_.load(std::memory_order_relaxed); }
+  [[nodiscard]] bool is_lost() const noexcept {
+    return loss_.load(std::memory_order_relaxed) != Loss::none;
+  }
+  // Whether the cause is a sync: bytes of the last commit, which was not durable, may be lost too.
+  [[nodiscard]] bool is_lost_by_sync() const noexcept {
+    return loss_.load(std::memory_order_relaxed) == Loss::by_sync;
+  }
   // To be called when another program has changed the frame, or for a damaged frame.
-  void give_up() noexcept { is_lost_.store(true, std::memory_order_relaxed); }
+  void give_up() noexcept {
+    auto none = Loss::none;
+    loss_.compare_exchange_strong(none, Loss::by_change, std::memory_order_relaxed);
+  }
   // Errors: EIO when it is_lost().
   [[nodiscard]] Status check_usable() const {
     if (!is_lost()) return {};
@@ -188,7 +197,8 @@ class FrameBackend {
   const std::shared_ptr<StoredChecksums> checksums_;
   std::function<bool()> is_over_;
   bool was_interrupted_ = false;
-  std::atomic<bool> is_lost_{false};  // set once; nothing else is inferred from it
+  enum class Loss : unsigned char { none, by_change, by_sync };
+  std::atomic<Loss> loss_{Loss::none};  // never none again; nothing else is inferred from it
 };
 
 }  // namespace framefs::fs

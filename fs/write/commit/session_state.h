@@ -44,7 +44,9 @@ class SessionState final : private SharedOwnership::Frame {
   [[nodiscard]] bool has_uncommitted() const;
   // See FrameBackend::is_lost().
   [[nodiscard]] bool is_lost() const noexcept { return backend_.is_lost(); }
-  [[nodiscard]] bool is_superseded() const override { return is_lost() && !has_uncommitted(); }
+  [[nodiscard]] bool is_superseded() const override {
+    return is_lost() && !has_uncommitted() && !backend_.is_lost_by_sync();
+  }
 
   // Whether the frame is still the one that the session has opened or committed.  Notes a loss.
   // Errors: EIO for a change; system.  A removed frame has no errors.

@@ -108,5 +108,16 @@ TEST_CASE("session_commits: a failure is in the log, and what failed is tried ag
   CHECK(frames.stored_bytes(0) == 100);
 }
 
+TEST_CASE("session_commits: names the frames whose sync failed", "[fs][session_commits][unit]") {
+  test::TestLog log;
+  Frames frames;
+  frames.add(100);
+  REQUIRE(frames.files[0].session->commit(false));
+  frames.faults.fails_to_sync = true;
+  CHECK(commit_durably(log.log(), frames.files) ==
+        std::vector<std::string>{frames.files[0].session->name()});
+  CHECK(log.lines().size() == 1);
+}
+
 }  // namespace
 }  // namespace framefs::fs::session_commits_test
