@@ -65,7 +65,8 @@ void ArrayConverter::look(bool has_ended) {
     if (rule) {
       const auto done = convert(**node, *rule, has_ended);
       if (!done && !is_interference(done.error())) {
-        parts_.reads.log.failure(parts_.locator.name_for_log(**node), "no array", done.error());
+        parts_.writes.reads.log.failure(parts_.locator.name_for_log(**node), "no array",
+                                        done.error());
       }
     }
     parts_.candidates.drop(file);
@@ -80,8 +81,9 @@ Status ArrayConverter::convert(Node& node, const ArrayCandidates::Rule& rule, bo
   FRAMEFS_TRY(auto origin, parts_.containers.origin_of(node, file));
   const auto source = origin.source;
   // Verified, because damaged bytes must not get new checksums.
-  const auto chunks = std::make_shared<const CachedFrame>(
-      std::move(origin), parts_.reads.content_ids.next(), parts_.reads.services(true));
+  const auto chunks =
+      std::make_shared<const CachedFrame>(std::move(origin), parts_.writes.reads.content_ids.next(),
+                                          parts_.writes.reads.services(true));
   const auto& frame = chunks->frame();
   // The array would lack the frame's own metalayers.
   if (!frame || !frame->metalayers().empty()) return {};
@@ -94,7 +96,7 @@ Status ArrayConverter::convert(Node& node, const ArrayCandidates::Rule& rule, bo
                        .hints = options.hints,
                        .chunksize = options.chunksize,
                        .checksums = options.checksums || has_checksums(*frame)};
-  FRAMEFS_TRY(packing.vlmetalayers, kept_vlmetalayers(*frame, *source, parts_.reads.limits));
+  FRAMEFS_TRY(packing.vlmetalayers, kept_vlmetalayers(*frame, *source, parts_.writes.reads.limits));
   FRAMEFS_TRY(const auto plan, plan_array(*header, packing));
   if (!shows_same_header(bytes, *header, plan)) return {};
   packing.lanes = std::clamp<std::size_t>(kLaneBytes / (2 * std::size_t{plan.chunk_bytes}), 1,

@@ -29,7 +29,6 @@ class ArrayConverter {
     ArrayCandidates& candidates;
     NodeLocator& locator;
     const OpenContainers& containers;
-    ReadCore& reads;
     WriteCore& writes;
     ArrayPlaces& places;
   };

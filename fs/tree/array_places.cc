@@ -13,12 +13,6 @@
 namespace framefs::fs {
 namespace {
 
-// The summary of an array, as a probe would find it.
-FrameSummary summary_of_array(Expected expected) {
-  if (expected != Expected::array) return {};
-  return {.content = Content::array, .is_numpy = true};
-}
-
 Result<UniqueFd> open_member(int parent, const std::string& name, int flags) {
   UniqueFd fd(::openat(parent, name.c_str(), flags | O_NOFOLLOW | O_CLOEXEC));
   if (!fd) return system_error("open");
@@ -32,12 +26,7 @@ Status ArrayPlaces::put(const Node& node, const std::string& name, int array,
   FRAMEFS_TRY(const auto in, parts_.parents.open_of(node));
   const auto put_now = [&]() -> Status {
     FRAMEFS_TRY(const auto entry, parts_.parents.entry_of(in, node, name));
-    const NameMap::Newcomer newcomer{.asked = {name, ShownAs::npy},
-                                     .source_name = {},
-                                     .summary = summary_of_array,
-                                     .leaving = {},
-                                     .replaced = {}};
-    FRAMEFS_TRY(const auto array_name, parts_.names.place(*in.folder, newcomer));
+    FRAMEFS_TRY(const auto array_name, parts_.new_files.array_name(*in.folder, name));
     // No other program is in the middle of a change.
     FRAMEFS_TRY(const auto owned, parts_.entries.own_now(entry));
     return parts_.locator.renaming([&]() -> Status {
@@ -54,8 +43,7 @@ Status ArrayPlaces::put(const Node& node, const std::string& name, int array,
       return done;
     });
   };
-  return parts_.entries.alone(
-      [&] { return parts_.sessions.without_session(file_key(node), put_now); });
+  return parts_.entries.alone_without_session(file_key(node), put_now);
 }
 
 // The node's number leads to the array before there is an array: a lookup that finds the array must

@@ -22,8 +22,6 @@ class ArrayPlaces {
   struct Parts {
     const ParentFolders& parents;
     NodeLocator& locator;
-    const NameMap& names;
-    WriteSessionTable& sessions;
     const ArrayCandidates& candidates;
     const NewFiles& new_files;
     EntryChanges& entries;

@@ -94,7 +94,7 @@ Status Attributes::set_times(const Node& node, int fd, const timespec& accessed,
 
 Result<Attributes::Attributed> Attributes::open_attributes(const Node& node) const {
   Attributed opened;
-  FRAMEFS_TRY(auto found, parts_.locator.open_with_stat(node, O_PATH | O_NOFOLLOW));
+  FRAMEFS_TRY(auto found, parts_.tree.locator().open_with_stat(node, O_PATH | O_NOFOLLOW));
   opened.fd = std::move(found.fd);
   if (!node.key.shows_frame() || !S_ISDIR(found.stat.st_mode)) return opened;
   FRAMEFS_TRY(opened.folder, reopen(opened.fd.get(), O_RDONLY | O_DIRECTORY));
@@ -115,7 +115,7 @@ Result<Attributes::Changed> Attributes::set(const std::shared_ptr<Node>& node,
   if (node->key.shown_as == ShownAs::single_entry) return system_error_of(EPERM, "setattr");
   // Without a handle, this is truncate(2) or O_TRUNC: the kernel can look the name up again.
   if (change.size == 0 && file == nullptr) {
-    FRAMEFS_CHECK(parts_.arrays.replace_truncated(*node));
+    FRAMEFS_CHECK(parts_.changes.replace_truncated(*node));
   }
   FRAMEFS_TRY(const auto opened, open_attributes(*node));
   const bool sets_modification = change.modified && change.modified->tv_nsec != UTIME_OMIT;
@@ -149,7 +149,7 @@ Status Attributes::apply(Node& node, const Attributed& opened, const AttributeCh
   if (change.user || change.group) FRAMEFS_CHECK(set_owner(opened, change));
   if (change.mode) FRAMEFS_CHECK(set_mode(opened, *change.mode));
   if (change.user || change.group || change.mode) parts_.writers.note_attributes(file_key(node));
-  if (change.size) FRAMEFS_CHECK(parts_.contents.truncate(node, file, *change.size));
+  if (change.size) FRAMEFS_CHECK(parts_.changes.truncate(node, file, *change.size));
   if (change.accessed || change.modified) {
     constexpr timespec kSame{.tv_sec = 0, .tv_nsec = UTIME_OMIT};
     FRAMEFS_CHECK(set_times(node, opened.fd.get(), change.accessed.value_or(kSame),
@@ -162,7 +162,7 @@ Status Attributes::sync_directory(NodeId id) {
   FRAMEFS_TRY(const auto node, parts_.tree.find(id));
   if (!parts_.tree.check_writable(*node) || node->key.shown_as != ShownAs::itself)
     return {};  // no names that could be lost
-  FRAMEFS_TRY(const auto fd, parts_.locator.open(*node, O_RDONLY | O_DIRECTORY));
+  FRAMEFS_TRY(const auto fd, parts_.tree.locator().open(*node, O_RDONLY | O_DIRECTORY));
   if (::fsync(fd.get()) != 0) return system_error("fsync");
   return {};
 }

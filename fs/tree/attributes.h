@@ -12,13 +12,10 @@
 #include <string_view>
 #include <vector>
 
-#include "codec/core/limits.h"
 #include "fs/core/mount_options.h"
-#include "fs/tree/array_places.h"
-#include "fs/tree/file_contents.h"
-#include "fs/tree/frame_attributes.h"
+#include "fs/tree/file_changes.h"
 #include "fs/tree/frame_writers.h"
-#include "fs/tree/open_containers.h"
+#include "fs/tree/frame_xattrs.h"
 #include "fs/tree/source_tree.h"
 
 namespace framefs::fs {
@@ -55,18 +52,12 @@ class Attributes {
   // Lifetime: all referenced objects outlive the `Attributes`.
   struct Parts {
     const SourceTree& tree;
-    const NodeLocator& locator;
-    const OpenContainers& containers;
-    const LockFiles& lock_files;
     const FrameWriters& writers;
-    FileContents& contents;
-    ArrayPlaces& arrays;
+    FileChanges& changes;
+    const FrameXattrs& frames;
   };
   Attributes(const MountOptions& options, const Parts& parts)
-      : limits_(options.limits),
-        lists_info_(options.list_info),
-        has_acls_(options.acl),
-        parts_(parts) {}
+      : has_acls_(options.acl), parts_(parts) {}
 
   struct Changed {
     struct stat stat{};
@@ -111,20 +102,11 @@ class Attributes {
   [[nodiscard]] Result<Attributed> open_attributes(const Node& node) const;
 
   // attributes_xattr.cc
-  struct SharedFrame {
-    Blosc2Lock lock;
-    OpenedFrame opened;
-  };
-  Result<SharedFrame> open_frame(Node& node);
-  std::vector<std::string> frame_xattr_names(Node& node);
-  Result<std::vector<char>> frame_xattr(Node& node, std::string_view name);
   [[nodiscard]] Result<bool> passes_through(const Node& node, std::string_view name) const;
   [[nodiscard]] Result<bool> has_own_acl(const Node& node) const;
   static Status clear_setgid_bit(const Attributed& file, const KeepsSetgid& keeps_setgid);
 
-  const codec::Limits limits_;
-  const bool lists_info_;  // list the attributes that describe a frame
-  const bool has_acls_;    // the mount shows access control lists
+  const bool has_acls_;  // the mount shows access control lists
   const Parts parts_;
 };
 

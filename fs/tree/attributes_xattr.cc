@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <iterator>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -35,38 +34,6 @@ Result<std::vector<char>> read_grown(const char* name, const Call& call) {
 }
 
 }  // namespace
-
-// The frame that a node shows.
-Result<Attributes::SharedFrame> Attributes::open_frame(Node& node) {
-  FRAMEFS_TRY(const auto source, parts_.locator.open_file(node));
-  FRAMEFS_TRY(auto lock, parts_.lock_files.share(node, source, true));
-  FRAMEFS_TRY(auto origin, parts_.containers.origin_of(node, source));
-  auto opened = open_frame_at(origin, limits_);
-  if (!opened) return std::unexpected(opened.error());
-  return SharedFrame{std::move(lock), {std::move(origin), std::move(*opened)}};
-}
-
-// The attributes of a frame that are listed; empty if there is no frame that can be opened.
-// Copying tools try to set every attribute that they see, but those that describe the frame cannot
-// be set.  Hence these are listed on request only.
-std::vector<std::string> Attributes::frame_xattr_names(Node& node) {
-  if (!node.key.shows_frame()) return {};
-  const auto shared = open_frame(node);
-  if (!shared) return {};
-  const auto& opened = shared->opened;
-  auto names = lists_info_ ? frame_attribute_names(opened.frame) : std::vector<std::string>{};
-  std::vector<std::string> others;
-  if (const auto session = parts_.writers.shown_session(node)) {
-    for (const auto& layer : session->vlmeta_names()) {
-      auto name = attribute_of_layer(kVlmetaAttributes, layer);
-      if (!name.empty()) others.push_back(std::move(name));
-    }
-  } else {
-    others = vlmeta_attribute_names(opened.frame);
-  }
-  std::ranges::move(others, std::back_inserter(names));
-  return names;
-}
 
 // Whether the kernel applies the access control list of the node's file to the node.  Members of a
 // container are no files in SOURCE; a sparse frame is several files, and a container is a file that
@@ -97,7 +64,7 @@ Status Attributes::clear_setgid_bit(const Attributed& file, const KeepsSetgid& k
 
 Result<std::vector<std::string>> Attributes::xattr_names(NodeId id) {
   FRAMEFS_TRY(const auto node, parts_.tree.find(id));
-  auto names = frame_xattr_names(*node);
+  auto names = parts_.frames.names(*node);
   if (node->key.is_member()) return names;
   FRAMEFS_TRY(const auto opened, open_attributes(*node));
   const auto path = path_of_fd(opened.fd.get());
@@ -116,22 +83,9 @@ Result<std::vector<std::string>> Attributes::xattr_names(NodeId id) {
   return names;
 }
 
-Result<std::vector<char>> Attributes::frame_xattr(Node& node, std::string_view name) {
-  const auto missing = system_error_of(ENODATA, "getxattr");
-  if (!node.key.shows_frame()) return missing;
-  FRAMEFS_TRY(const auto shared, open_frame(node));
-  const auto session = parts_.writers.shown_session(node);
-  if (!session || !name.starts_with(kVlmetaAttributes)) {
-    return frame_attribute(shared.opened, name, limits_);
-  }
-  FRAMEFS_TRY(const auto content, session->vlmeta(name.substr(kVlmetaAttributes.size())));
-  if (!content) return missing;
-  return attribute_value(*content);
-}
-
 Result<std::vector<char>> Attributes::xattr(NodeId id, const std::string& name) {
   FRAMEFS_TRY(const auto node, parts_.tree.find(id));
-  if (name.starts_with(kOwnAttributes)) return frame_xattr(*node, name);
+  if (name.starts_with(kOwnAttributes)) return parts_.frames.value(*node, name);
   const bool is_acl = has_acls_ && is_access_list(name);
   if (!is_acl && !is_shown_attribute(name)) return system_error_of(EOPNOTSUPP, "getxattr");
   if (node->key.is_member()) return system_error_of(ENODATA, "getxattr");
@@ -153,16 +107,7 @@ Status Attributes::set_xattr(NodeId id, const std::string& name, std::span<const
                              int flags, const KeepsSetgid& keeps_setgid) {
   FRAMEFS_TRY(const auto node, parts_.tree.find(id));
   FRAMEFS_CHECK(parts_.tree.check_writable(*node));
-  if (name.starts_with(kVlmetaAttributes) && node->key.shows_frame()) {
-    const bool is_there = frame_xattr(*node, name).has_value();
-    if (is_there && (flags & XATTR_CREATE) != 0) return system_error_of(EEXIST, "setxattr");
-    if (!is_there && (flags & XATTR_REPLACE) != 0) return system_error_of(ENODATA, "setxattr");
-    return parts_.writers.with_session(*node, [&](FrameWriteSession& session) {
-      return session.set_vlmeta(std::string_view(name).substr(kVlmetaAttributes.size()), value,
-                                FrameWriteSession::Existing::any);
-    });
-  }
-  if (name.starts_with(kOwnAttributes)) return system_error_of(EPERM, "setxattr");
+  if (name.starts_with(kOwnAttributes)) return parts_.frames.set(*node, name, value, flags);
   FRAMEFS_TRY(const bool is_there, passes_through(*node, name));
   if (!is_there) return system_error_of(EOPNOTSUPP, "setxattr");
   FRAMEFS_TRY(const auto opened, open_attributes(*node));
@@ -178,14 +123,7 @@ Status Attributes::set_xattr(NodeId id, const std::string& name, std::span<const
 Status Attributes::remove_xattr(NodeId id, const std::string& name) {
   FRAMEFS_TRY(const auto node, parts_.tree.find(id));
   FRAMEFS_CHECK(parts_.tree.check_writable(*node));
-  if (name.starts_with(kOwnAttributes)) {
-    FRAMEFS_TRY([[maybe_unused]] const auto value, frame_xattr(*node, name));
-    if (!name.starts_with(kVlmetaAttributes)) return system_error_of(EPERM, "removexattr");
-    return parts_.writers.with_session(*node, [&](FrameWriteSession& session) {
-      return session.set_vlmeta(std::string_view(name).substr(kVlmetaAttributes.size()),
-                                std::nullopt, FrameWriteSession::Existing::must);
-    });
-  }
+  if (name.starts_with(kOwnAttributes)) return parts_.frames.remove(*node, name);
   FRAMEFS_TRY(const bool is_there, passes_through(*node, name));
   if (!is_there) return system_error_of(EOPNOTSUPP, "removexattr");
   FRAMEFS_TRY(const auto opened, open_attributes(*node));

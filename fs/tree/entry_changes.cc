@@ -94,28 +94,6 @@ Status EntryChanges::remove(const NamedEntry& entry) {
   return {};
 }
 
-// The name in SOURCE under which `moved` is shown as `new_name` in `to`.
-Result<std::string> EntryChanges::place_of(const NamedEntry& moved, const ParentFolder& to,
-                                           const std::string& new_name,
-                                           const NameMap::Found* replaced) const {
-  const auto& [from, found] = moved;
-  NameMap::Newcomer newcomer{.asked = {new_name, found.shown_as},
-                             .source_name = found.source_name,
-                             .summary = {},
-                             .leaving = {},
-                             .replaced = {}};
-  newcomer.summary = [&](Expected expected) {
-    const auto entry = parts_.probe.probe_as(from.fd(), found.source_name, expected);
-    return entry ? entry->summary : FrameSummary{};
-  };
-  if (from.node == to.node) newcomer.leaving.push_back(found.source_name);
-  if (replaced != nullptr) {
-    newcomer.leaving.push_back(replaced->source_name);
-    newcomer.replaced = replaced->source_name;
-  }
-  return parts_.names.place(*to.folder, newcomer);
-}
-
 Status EntryChanges::move(const NamedEntry& moved, const ParentFolder& to,
                           const std::string& source_name, unsigned flags) {
   const auto& [from, found] = moved;
@@ -135,8 +113,10 @@ Status EntryChanges::move(const NamedEntry& moved, const ParentFolder& to,
 
 Status EntryChanges::rename(const NamedEntry& moved, const ParentFolder& to,
                             const std::string& new_name) {
-  FRAMEFS_TRY(const auto source_name, place_of(moved, to, new_name, nullptr));
-  return move(moved, to, source_name, RENAME_NOREPLACE);
+  FRAMEFS_TRY(const auto source_name, parts_.names.for_moved(moved, to, new_name, nullptr));
+  FRAMEFS_CHECK(move(moved, to, source_name, RENAME_NOREPLACE));
+  parts_.candidates.note(file_key(moved.found.entry));
+  return {};
 }
 
 // Makes the last commit of a frame durable, which may be too recent to be on disk.
@@ -222,19 +202,9 @@ Result<std::string> EntryChanges::link(const Node& node, const ParentFolder& to,
   FRAMEFS_TRY(const auto st, stat_of(object.get()));
   // Sparse frames are directories, which can have only one name.
   if (S_ISDIR(st.st_mode)) return system_error_of(EPERM, "link");
-  const auto path = parts_.locator.nodes().path_of(node);
-  const auto summary = [&](Expected expected) {
-    if (expected == Expected::nothing || !S_ISREG(st.st_mode)) return FrameSummary{};
-    auto fd = reopen(object.get(), O_RDONLY | O_NONBLOCK);
-    if (!fd) return FrameSummary{};
-    return parts_.probe.probe_open(FileReader(std::move(*fd)), st, expected);
-  };
+  const auto name = parts_.locator.nodes().place_of(node).name;
   FRAMEFS_TRY(auto source_name,
-              parts_.names.place(*to.folder, {.asked = {new_name, node.key.shown_as},
-                                              .source_name = path.substr(path.rfind('/') + 1),
-                                              .summary = summary,
-                                              .leaving = {},
-                                              .replaced = {}}));
+              parts_.names.for_link(*to.folder, {new_name, node.key.shown_as}, object.get(), name));
   FRAMEFS_CHECK(link_file(object.get(), to.fd(), source_name));
   parts_.writers.note_attributes(file_key(node));
   return source_name;
@@ -248,11 +218,12 @@ Status EntryChanges::replace(const NamedEntry& moved, const NamedEntry& target,
     return system_error_of(is_directory ? ENOTDIR : EISDIR, "rename");
   }
   if (there.shown_as == ShownAs::container) return system_error_of(EPERM, "rename");
-  FRAMEFS_TRY(const auto source_name, place_of(moved, target.parent, new_name, &there));
+  FRAMEFS_TRY(const auto source_name,
+              parts_.names.for_moved(moved, target.parent, new_name, &there));
   FRAMEFS_CHECK(make_durable(moved));
   const auto session = session_for_readers(there);
   FRAMEFS_TRY(const auto owned, own(target));
-  return removing(target, [&] {
+  const auto replaced = removing(target, [&] {
     if (source_name != there.source_name) return replace_elsewhere(moved, target, source_name);
     if (S_ISDIR(there.entry.stat.st_mode) == S_ISDIR(moved.found.entry.stat.st_mode) &&
         !is_sparse(there)) {
@@ -260,6 +231,8 @@ Status EntryChanges::replace(const NamedEntry& moved, const NamedEntry& target,
     }
     return replace_by_exchange(moved, target);
   });
+  if (replaced) parts_.candidates.note(file_key(moved.found.entry));
+  return replaced;
 }
 
 // For two entries with different names in SOURCE.  For a moment both exist, and the mount shows the
@@ -315,13 +288,22 @@ Status EntryChanges::exchange_in_one_step(const NamedEntry& one, const NamedEntr
   return {};
 }
 
-// Exchanges in one step if each can have the other's name in SOURCE; otherwise one after the other.
 Status EntryChanges::exchange(const NamedEntry& one, const std::string& one_name,
                               const NamedEntry& other, const std::string& other_name) {
   FRAMEFS_CHECK(make_durable(one));
   FRAMEFS_CHECK(make_durable(other));
-  FRAMEFS_TRY(const auto one_source, place_of(one, other.parent, other_name, &other.found));
-  FRAMEFS_TRY(const auto other_source, place_of(other, one.parent, one_name, &one.found));
+  FRAMEFS_CHECK(exchange_names(one, one_name, other, other_name));
+  for (const auto* entry : {&one, &other}) parts_.candidates.note(file_key(entry->found.entry));
+  return {};
+}
+
+// Exchanges in one step if each can have the other's name in SOURCE; otherwise one after the other.
+Status EntryChanges::exchange_names(const NamedEntry& one, const std::string& one_name,
+                                    const NamedEntry& other, const std::string& other_name) {
+  FRAMEFS_TRY(const auto one_source,
+              parts_.names.for_moved(one, other.parent, other_name, &other.found));
+  FRAMEFS_TRY(const auto other_source,
+              parts_.names.for_moved(other, one.parent, one_name, &one.found));
   if (one_source == other.found.source_name && other_source == one.found.source_name) {
     return exchange_in_one_step(one, other);
   }

@@ -8,9 +8,11 @@
 
 #include "fs/core/guarded.h"
 #include "fs/core/interrupt.h"
+#include "fs/tree/array_candidates.h"
 #include "fs/tree/frame_writers.h"
 #include "fs/tree/lock_files.h"
 #include "fs/tree/name_map.h"
+#include "fs/tree/new_names.h"
 #include "fs/tree/node_locator.h"
 #include "fs/tree/parent_folders.h"
 #include "fs/write/ownership/frame_ownership.h"
@@ -20,19 +22,19 @@ namespace framefs::fs {
 // Whether the entry is shown as a directory.
 bool is_shown_directory(const NameMap::Found& found);
 
-// Links, moves, removes and exchanges entries of SOURCE.  The table of nodes, the write sessions
-// and the lock files follow.
-// Errors of all members: system; those of NameMap::place().
+// Links, moves, removes and exchanges entries of SOURCE.  The table of nodes, the write sessions,
+// the lock files and the candidates for arrays follow.
+// Errors of all members: system; those of NewNames.
 // Threads: any number.
 class EntryChanges {
  public:
   // Lifetime: all referenced objects outlive the `EntryChanges`.
   struct Parts {
     NodeLocator& locator;
-    SourceProbe& probe;
-    const NameMap& names;
+    const NewNames& names;
     const LockFiles& lock_files;
     const FrameWriters& writers;
+    ArrayCandidates& candidates;
   };
   explicit EntryChanges(const Parts& parts) : parts_(parts) {}
 
@@ -49,6 +51,12 @@ class EntryChanges {
   // Errors: EBUSY if others use it for too long; EINTR if the caller gives up; those of the body.
   template <class Body>
   Status alone(const Body& body);
+  // The same, while `file` has no write session and none can begin.
+  // Errors: also those of WriteSessionTable::without_session().
+  template <class Body>
+  Status alone_without_session(const FileKey& file, const Body& body) {
+    return alone([&] { return parts_.writers.table().without_session(file, body); });
+  }
 
   // Gives the file of a node another name, which is shown as `new_name`.  Returns the name in
   // SOURCE.  Errors: EPERM for a sparse frame.
@@ -77,9 +85,6 @@ class EntryChanges {
  private:
   [[nodiscard]] Result<Owned> own(const NamedEntry& target, std::chrono::milliseconds patience =
                                                                 FrameWriteSession::kPatience) const;
-  [[nodiscard]] Result<std::string> place_of(const NamedEntry& moved, const ParentFolder& to,
-                                             const std::string& new_name,
-                                             const NameMap::Found* replaced) const;
   template <class Remove>
   Status removing(const NamedEntry& entry, const Remove& remove);
   Status remove_source(int parent, const std::string& source_name, const NameMap::Found& what);
@@ -91,6 +96,8 @@ class EntryChanges {
   Status replace_elsewhere(const NamedEntry& moved, const NamedEntry& target,
                            const std::string& source_name);
   Status replace_by_exchange(const NamedEntry& moved, const NamedEntry& target);
+  Status exchange_names(const NamedEntry& one, const std::string& one_name, const NamedEntry& other,
+                        const std::string& other_name);
   Status exchange_in_one_step(const NamedEntry& one, const NamedEntry& other);
 
   const Parts parts_;

@@ -27,7 +27,8 @@ std::string known_path(int fd) {
 
 // The steps from SOURCE down to the file; none if the kernel knows no path of it.  The kernel never
 // searches directories for the name of a file.
-ExportedNodes::Steps ExportedNodes::steps_to(int file, const struct stat& st) const {
+ExportedNodes::Steps ExportedNodes::steps_to(const SourceHandles& handles, int file,
+                                             const struct stat& st) const {
   const auto& root = locator_.root();
   const auto top = root.open(".", O_PATH | O_DIRECTORY);
   if (!top) return {};
@@ -45,7 +46,7 @@ ExportedNodes::Steps ExportedNodes::steps_to(int file, const struct stat& st) co
     if (!opened) return {};
     const auto found = stat_of(opened->get());
     if (!found) return {};
-    const auto generation = handles_.generation_of(opened->get(), *found);
+    const auto generation = handles.generation_of(opened->get(), *found);
     if (!generation) return {};
     last = *found;
     auto& step = steps.emplace_back();
@@ -59,13 +60,14 @@ ExportedNodes::Steps ExportedNodes::steps_to(int file, const struct stat& st) co
 }
 
 Result<std::shared_ptr<Node>> ExportedNodes::find(NodeId number) {
+  const auto* const handles = locator_.handles();
   const auto named = exported_file(number);
-  if (!named) return system_error_of(ESTALE, "lookup");
-  FRAMEFS_TRY(const auto file, handles_.open(named->inode, std::nullopt, kExamine));
+  if (handles == nullptr || !named) return system_error_of(ESTALE, "lookup");
+  FRAMEFS_TRY(const auto file, handles->open(named->inode, std::nullopt, kExamine));
   FRAMEFS_TRY(const auto st, stat_of(file.get()));
-  const auto generation = handles_.generation_of(file.get(), st);
+  const auto generation = handles->generation_of(file.get(), st);
   if (!generation || st.st_ino != named->inode) return system_error_of(ESTALE, "lookup");
-  const auto steps = steps_to(file.get(), st);
+  const auto steps = steps_to(*handles, file.get(), st);
   // The entries of a directory are found by its path.
   if (S_ISDIR(st.st_mode) && steps.empty()) return system_error_of(ESTALE, "lookup");
   const NodeKey key{st.st_dev, st.st_ino, named->shown_as};

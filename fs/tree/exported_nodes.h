@@ -15,21 +15,19 @@ namespace framefs::fs {
 // Threads: any number.
 class ExportedNodes {
  public:
-  // Lifetime: both outlive the `ExportedNodes`.
-  ExportedNodes(const SourceHandles& handles, NodeLocator& locator)
-      : handles_(handles), locator_(locator) {}
+  // Lifetime: `locator` outlives the `ExportedNodes`.
+  explicit ExportedNodes(NodeLocator& locator) : locator_(locator) {}
 
   // The node of a number that the table does not have, or has for a file that had the inode before.
   // It has a place if the kernel knows the path of the file, which holds for all directories.
   // Counts one lookup.
-  // Errors: system; ESTALE if the number leads to no file.
+  // Errors: system; ESTALE if the number leads to no file, or if no handle outlives the mount.
   Result<std::shared_ptr<Node>> find(NodeId number);
 
  private:
   using Steps = std::vector<NodeTable::Step>;
-  [[nodiscard]] Steps steps_to(int file, const struct stat& st) const;
+  [[nodiscard]] Steps steps_to(const SourceHandles& handles, int file, const struct stat& st) const;
 
-  const SourceHandles& handles_;
   NodeLocator& locator_;
 };
 

@@ -10,14 +10,18 @@
 #include "fs/tree/array_converter.h"
 #include "fs/tree/array_places.h"
 #include "fs/tree/attributes.h"
+#include "fs/tree/content_reads.h"
 #include "fs/tree/entry_changes.h"
+#include "fs/tree/file_changes.h"
 #include "fs/tree/file_contents.h"
 #include "fs/tree/frame_writers.h"
+#include "fs/tree/frame_xattrs.h"
 #include "fs/tree/lock_files.h"
 #include "fs/tree/mount_root.h"
 #include "fs/tree/name_map.h"
 #include "fs/tree/namespace.h"
 #include "fs/tree/new_files.h"
+#include "fs/tree/new_names.h"
 #include "fs/tree/node_folders.h"
 #include "fs/tree/node_locator.h"
 #include "fs/tree/node_probe.h"
@@ -34,7 +38,7 @@
 
 namespace framefs::fs {
 
-// A mount without its kernel interface: the four services and the objects that they share.  Each
+// A mount without its kernel interface: the five services and the objects that they share.  Each
 // service refers only to the objects that it needs.
 // Threads: any number.
 class Filesystem {
@@ -56,7 +60,8 @@ class Filesystem {
   [[nodiscard]] bool is_read_only() const noexcept { return tree_.is_read_only(); }
 
   SourceTree& tree() noexcept { return tree_; }              // names, attributes, directories
-  FileContents& contents() noexcept { return contents_; }    // bytes
+  FileContents& contents() noexcept { return contents_; }    // opening and reading files
+  FileChanges& changes() noexcept { return changes_; }       // changes of bytes
   Namespace& names() noexcept { return namespace_; }         // changes of names
   Attributes& attributes() noexcept { return attributes_; }  // changes of attributes, xattrs
   PagePusher& pages() noexcept { return pages_; }            // the kernel's page cache
@@ -97,7 +102,6 @@ class Filesystem {
   DirectoryNames directory_names_;
   const NameMap name_map_;
   NodeLocator locator_;
-  std::optional<ExportedNodes> exported_;
   const OpenContainers containers_;
   const NodeFolders folders_;
   const NameRules name_rules_;
@@ -110,12 +114,16 @@ class Filesystem {
   const NodeProbe node_probe_;
   const Snapshots snapshots_;
   SourceTree tree_;
-  FileContents contents_;
   const ParentFolders parents_;
+  const NewNames new_names_;
   const NewFiles new_files_;
   EntryChanges entries_;
   ArrayPlaces array_places_;
+  const ContentReads content_reads_;
+  FileChanges changes_;
+  FileContents contents_;
   Namespace namespace_;
+  const FrameXattrs frame_xattrs_;
   Attributes attributes_;
   ArrayConverter arrays_;
 };

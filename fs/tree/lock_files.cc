@@ -96,7 +96,7 @@ Blosc2Lock LockFiles::in(int directory, const std::string& name, const struct st
 Result<Blosc2Lock> LockFiles::share(Node& node, const BackingFile& source, bool always) const {
   if (!use_.shares || !may_have_lock_file(node)) return Blosc2Lock();
   auto shared = try_share(node, source, always);
-  if (!shared && !has_refused_to_wait()) log_.failure(locator_.name_for_log(node), shared.error());
+  if (!shared && !has_refused_to_wait()) locator_.log_failure(node, shared.error());
   return shared;
 }
 

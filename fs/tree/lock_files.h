@@ -3,7 +3,6 @@
 #include <memory>
 #include <string>
 
-#include "fs/core/log.h"
 #include "fs/source/blosc2_lock.h"
 #include "fs/source/directory_names.h"
 #include "fs/tree/node_locator.h"
@@ -22,12 +21,8 @@ class LockFiles {
   };
   // Lifetime: all referenced objects outlive the `LockFiles`.
   LockFiles(const NodeLocator& locator, const WriteSessionTable& sessions,
-            DirectoryNames& directory_names, Log& log, Use use)
-      : locator_(locator),
-        sessions_(sessions),
-        directory_names_(directory_names),
-        log_(log),
-        use_(use) {}
+            DirectoryNames& directory_names, Use use)
+      : locator_(locator), sessions_(sessions), directory_names_(directory_names), use_(use) {}
 
   // The lock of a node's frame, for a writer.  It is that of the name under which the node was seen
   // last.  A frame that has lost this name has none.
@@ -63,7 +58,6 @@ class LockFiles {
   const NodeLocator& locator_;
   const WriteSessionTable& sessions_;
   DirectoryNames& directory_names_;
-  Log& log_;
   const Use use_;
 };
 

@@ -80,29 +80,14 @@ Result<NodeEntry> Namespace::make_link(NodeId id, NodeId parent, const std::stri
     FRAMEFS_TRY(const auto node, parts_.tree.find(id));
     FRAMEFS_CHECK(parts_.tree.check_writable(*node));
     FRAMEFS_TRY(const auto in, parts_.parents.open_for_new(parent, name));
-    FRAMEFS_CHECK(parts_.rules.check_kept_as_is(parts_.parents.path_of(*node),
-                                                parts_.parents.path_of(in, name), false));
+    FRAMEFS_CHECK(parts_.parents.rules().check_kept_as_is(parts_.parents.path_of(*node),
+                                                          parts_.parents.path_of(in, name), false));
     FRAMEFS_TRY(const auto source_name, parts_.entries.link(*node, in, name));
     FRAMEFS_TRY(const auto seen, parts_.tree.snapshots().take(file_key(*node), [&] {
       return in.folder->probe(source_name);
     }));
     return parts_.tree.enter(in.node, source_name, node->key.shown_as, seen);
   });
-}
-
-// Another process has just created the file.  The kernel, which truncates files by setattr, takes
-// the file for new and does not truncate it.
-Result<OpenedFile> Namespace::open_existing(NodeId id, int flags) {
-  FRAMEFS_TRY(const auto node, parts_.tree.find(id));
-  if ((flags & O_TRUNC) != 0) FRAMEFS_CHECK(parts_.arrays.replace_truncated(*node));
-  FRAMEFS_TRY(auto opened, parts_.contents.open(id, flags));
-  if ((flags & O_TRUNC) == 0) return opened;
-  auto& file = *opened.file;
-  if (const auto cut = parts_.contents.truncate(*file.node, &file, 0); !cut) {
-    parts_.contents.close(file);
-    return std::unexpected(cut.error());
-  }
-  return opened;
 }
 
 // The opened file, with its size and times after the opening.
@@ -128,7 +113,9 @@ Result<Namespace::Created> Namespace::create_file(NodeId parent, const std::stri
     std::optional<NodeId> existing;
     auto created = parts_.entries.changing(
         [&] { return create_new(parent, name, mode, flags, caller, existing); });
-    if (existing) return opened_existing(*existing, open_existing(*existing, flags));
+    // Another process has just created the file.  The kernel, which truncates files by setattr,
+    // takes the file for new and does not truncate it.
+    if (existing) return opened_existing(*existing, parts_.contents.open(*existing, flags));
     // Another program has created the file since it was looked for.
     const bool is_new = created || created.error().sys != EEXIST || (flags & O_EXCL) != 0;
     if (is_new || !retries.are_left()) return created;
@@ -200,9 +187,7 @@ Status Namespace::rename(NodeId parent, const std::string& name, NodeId new_pare
     FRAMEFS_TRY(const auto from, parts_.parents.open(parent));
     FRAMEFS_TRY(const auto to, parts_.parents.open(new_parent));
     FRAMEFS_TRY(const auto moved, parts_.parents.entry(from, name));
-    FRAMEFS_CHECK(rename(moved, name, to, new_name, flags));
-    parts_.candidates.note(file_key(moved.found.entry));
-    return {};
+    return rename(moved, name, to, new_name, flags);
   });
 }
 
@@ -211,16 +196,16 @@ Status Namespace::rename(const NamedEntry& moved, const std::string& name, const
   FRAMEFS_TRY(auto there, parts_.parents.find_in(*to.folder, new_name));
   const bool is_directory =
       is_shown_directory(moved.found) || (there && is_shown_directory(*there));
-  FRAMEFS_CHECK(
-      parts_.rules.check_kept_as_is(parts_.parents.path_of(moved.parent, moved.found.source_name),
-                                    parts_.parents.path_of(to, new_name), is_directory));
+  FRAMEFS_CHECK(parts_.parents.rules().check_kept_as_is(
+      parts_.parents.path_of(moved.parent, moved.found.source_name),
+      parts_.parents.path_of(to, new_name), is_directory));
   if (!there) {
     if ((flags & RENAME_EXCHANGE) != 0) return system_error_of(ENOENT, "rename");
     FRAMEFS_CHECK(parts_.parents.check_new_name(to, new_name, moved.found.shown_as));
     return parts_.entries.rename(moved, to, new_name);
   }
   if ((flags & RENAME_NOREPLACE) != 0) return system_error_of(EEXIST, "rename");
-  FRAMEFS_CHECK(parts_.rules.check_listed(new_name, *there));
+  FRAMEFS_CHECK(parts_.parents.rules().check_listed(new_name, *there));
   if (file_key(moved.found.entry) == file_key(there->entry)) return {};  // two names of one file
   const NamedEntry target{to, std::move(*there)};
   if ((flags & RENAME_EXCHANGE) != 0) {

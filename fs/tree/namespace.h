@@ -7,11 +7,8 @@
 #include <string>
 
 #include "fs/core/mount_options.h"
-#include "fs/tree/array_candidates.h"
-#include "fs/tree/array_places.h"
 #include "fs/tree/entry_changes.h"
 #include "fs/tree/file_contents.h"
-#include "fs/tree/name_rules.h"
 #include "fs/tree/new_files.h"
 #include "fs/tree/parent_folders.h"
 #include "fs/tree/source_tree.h"
@@ -30,12 +27,9 @@ class Namespace {
   struct Parts {
     SourceTree& tree;
     const ParentFolders& parents;
-    const NameRules& rules;
     const NewFiles& new_files;
     EntryChanges& entries;
     FileContents& contents;
-    ArrayPlaces& arrays;
-    ArrayCandidates& candidates;
   };
   Namespace(const MountOptions& options, const Parts& parts)
       : makes_devices_(options.devices), parts_(parts) {}
@@ -71,7 +65,6 @@ class Namespace {
                               const Caller& caller, mode_t mode);
   Result<Created> create_new(NodeId parent, const std::string& name, mode_t mode, int flags,
                              const Caller& caller, std::optional<NodeId>& existing);
-  Result<OpenedFile> open_existing(NodeId id, int flags);
   Result<Created> opened_existing(NodeId id, Result<OpenedFile> opened);
   Status rename(const NamedEntry& moved, const std::string& name, const ParentFolder& to,
                 const std::string& new_name, unsigned flags);

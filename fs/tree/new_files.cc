@@ -52,14 +52,7 @@ Result<NewFile> NewFiles::plan(const ParentFolder& parent, const Folder& folder,
   NewFile plan{.source_name = name, .frame = parts_.policy.frame_for(path)};
   if (parts_.as_is.covers(path)) plan.frame.reset();
   if (!plan.frame) return plan;
-  const auto summary = [&](Expected expected) {
-    return expected == Expected::frame ? summary_of(*plan.frame) : FrameSummary{};
-  };
-  auto placed = parts_.names.place(folder, {.asked = {name, ShownAs::frame},
-                                            .source_name = {},
-                                            .summary = summary,
-                                            .leaving = std::move(leaving),
-                                            .replaced = {}});
+  auto placed = parts_.names.for_frame(folder, name, summary_of(*plan.frame), std::move(leaving));
   if (placed) {
     plan.source_name = std::move(*placed);
     FRAMEFS_TRY(plan.bytes, empty_frame(*plan.frame));

@@ -8,6 +8,7 @@
 #include "fs/core/mount_options.h"
 #include "fs/source/as_is_names.h"
 #include "fs/tree/frame_writers.h"
+#include "fs/tree/new_names.h"
 #include "fs/tree/parent_folders.h"
 #include "fs/write/new_frame_policy.h"
 
@@ -32,7 +33,7 @@ class NewFiles {
   struct Parts {
     const ParentFolders& parents;
     SourceProbe& probe;
-    const NameMap& names;
+    const NewNames& names;
     const AsIsNames& as_is;
     const NewFramePolicy& policy;
   };
@@ -46,6 +47,11 @@ class NewFiles {
   [[nodiscard]] Result<NewFile> plan(const ParentFolder& parent, const Folder& folder,
                                      const std::string& name,
                                      std::vector<std::string> leaving = {}) const;
+  // The name in SOURCE of an array that is shown as `name`.
+  [[nodiscard]] Result<std::string> array_name(const Folder& folder,
+                                               const std::string& name) const {
+    return parts_.names.for_array(folder, name);
+  }
   // Creates the file and opens it for reading and writing, whatever its mode.  Completes `plan`.
   Result<BackingFile> make(const ParentFolder& parent, NewFile& plan, mode_t mode,
                            const Caller& caller) const;

@@ -32,6 +32,14 @@ class NodeLocator {
   [[nodiscard]] const NodeTable& nodes() const noexcept { return nodes_; }
   [[nodiscard]] const SourceRoot& root() const noexcept { return root_; }
   [[nodiscard]] std::string name_for_log(const Node& node) const;
+  void log_failure(const Node& node, const Error& error) const {
+    log_.failure(name_for_log(node), error);
+  }
+  void log_warning(const Node& node, const std::string& text) const {
+    log_.warn(name_for_log(node) + " " + text);
+  }
+  // Null if the handles of files do not outlive the mount.
+  [[nodiscard]] const SourceHandles* handles() const noexcept { return handles_; }
 
   // Opens a path in SOURCE, as SourceRoot::open() does.  A removed SOURCE would be an empty
   // directory: the open fails then, and the first one says so in the log.

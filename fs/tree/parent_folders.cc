@@ -25,7 +25,7 @@ Result<ParentFolder> ParentFolders::open(std::shared_ptr<Node> node) const {
 }
 
 Result<ParentFolder> ParentFolders::open_of(const Node& node) const {
-  return open(locator_.nodes().place_of(node).parent);
+  return open(tree_.locator().nodes().place_of(node).parent);
 }
 
 Result<ParentFolder> ParentFolders::open_for_new(NodeId id, const std::string& new_name) const {

@@ -36,9 +36,9 @@ struct NamedEntry {
 class ParentFolders {
  public:
   // Lifetime: all referenced objects outlive the `ParentFolders`.
-  ParentFolders(const SourceTree& tree, const NodeLocator& locator, const NodeFolders& folders,
-                const NameMap& names, const NameRules& rules)
-      : tree_(tree), locator_(locator), folders_(folders), names_(names), rules_(rules) {}
+  ParentFolders(const SourceTree& tree, const NodeFolders& folders, const NameMap& names,
+                const NameRules& rules)
+      : tree_(tree), folders_(folders), names_(names), rules_(rules) {}
 
   [[nodiscard]] Result<ParentFolder> open(NodeId id) const;
   // Opens the directory of a node that has a name.
@@ -55,12 +55,13 @@ class ParentFolders {
   [[nodiscard]] Result<NamedEntry> entry_of(const ParentFolder& in, const Node& node,
                                             const std::string& name) const;
 
+  [[nodiscard]] const NameRules& rules() const noexcept { return rules_; }
   // Refuses a name that SOURCE would not show as it is asked for.
   [[nodiscard]] Status check_new_name(const ParentFolder& in, const std::string& name,
                                       ShownAs shown_as) const;
   // The path in SOURCE of a node, and that of a name in a directory.
   [[nodiscard]] std::string path_of(const Node& node) const {
-    return locator_.nodes().path_of(node);
+    return tree_.locator().nodes().path_of(node);
   }
   [[nodiscard]] std::string path_of(const ParentFolder& in, const std::string& name) const {
     return path_in(path_of(*in.node), name);
@@ -70,7 +71,6 @@ class ParentFolders {
   [[nodiscard]] Result<ParentFolder> open(std::shared_ptr<Node> node) const;
 
   const SourceTree& tree_;
-  const NodeLocator& locator_;
   const NodeFolders& folders_;
   const NameMap& names_;
   const NameRules& rules_;

@@ -26,8 +26,7 @@ SourceTree::SourceTree(const MountOptions& options, const Parts& parts)
       names_(parts.names),
       snapshots_(parts.snapshots),
       writes_(parts.writes),
-      log_(parts.log),
-      exported_(parts.exported),
+      exported_(parts.locator),
       inodes_(parts.locator.nodes().root()->key.device) {}
 
 Status SourceTree::check_writable(const Node& node) const {
@@ -37,7 +36,7 @@ Status SourceTree::check_writable(const Node& node) const {
   auto refused = system_error_of(EPERM,
                                  "a frame cannot be changed by its full name; use the listed name, "
                                  "copy frames into SOURCE, or mount with --as-is");
-  log_.failure(locator_.nodes().path_of(node), refused.error());
+  locator_.log_failure(node, refused.error());
   return refused;
 }
 
@@ -53,7 +52,7 @@ std::unexpected<Error> SourceTree::refuse_array_change(const Node& node) const {
   auto refused = refusal(EPERM,
                          "the header and the size of an array are fixed; mounted with --rule "
                          "'*.npy:arrays=yes', programs can replace it");
-  log_.failure(locator_.name_for_log(node), refused.error());
+  locator_.log_failure(node, refused.error());
   return refused;
 }
 
@@ -85,7 +84,7 @@ void SourceTree::tell(Node& node, const Snapshot& now) const {
 bool SourceTree::note_change(NodeId id, const Error& error) const {
   const auto node = find(id);
   if (!node || !(*node)->told.note_change()) return false;
-  log_.warn(locator_.name_for_log(**node) + " has changed under --immutable: " + describe(error));
+  locator_.log_warning(**node, "has changed under --immutable: " + describe(error));
   return true;
 }
 
@@ -219,8 +218,9 @@ Result<NodeEntry> SourceTree::lookup_number(NodeId id) {
     return shown_by_number(node);
   };
   auto entry = recalled();
-  if (entry || exported_ == nullptr || !NodeLocator::is_elsewhere(entry.error())) return entry;
-  FRAMEFS_TRY(const auto node, exported_->find(id));
+  const bool is_exported = locator_.handles() != nullptr;
+  if (entry || !is_exported || !NodeLocator::is_elsewhere(entry.error())) return entry;
+  FRAMEFS_TRY(const auto node, exported_.find(id));
   return shown_by_number(node);
 }
 

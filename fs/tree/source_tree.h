@@ -52,11 +52,10 @@ class SourceTree {
     const NameMap& names;
     const Snapshots& snapshots;
     WriteCore& writes;
-    Log& log;
-    ExportedNodes* exported = nullptr;  // null: handles do not outlive the mount
   };
   SourceTree(const MountOptions& options, const Parts& parts);
 
+  [[nodiscard]] NodeLocator& locator() const noexcept { return locator_; }
   // Whether the mount is read-only: by option, or because SOURCE allows no changes.
   [[nodiscard]] bool is_read_only() const noexcept { return read_only_; }
   // EPERM for a change of an array that its header or size does not allow; logs it.
@@ -162,8 +161,7 @@ class SourceTree {
   const NameMap& names_;
   const Snapshots& snapshots_;
   WriteCore& writes_;
-  Log& log_;
-  ExportedNodes* const exported_;
+  ExportedNodes exported_;
   mutable InodeNumbers inodes_;
 };
 

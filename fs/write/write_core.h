@@ -18,9 +18,10 @@ namespace framefs::fs {
 // and one pool of threads.  Each object refers only to those before it.
 // Threads: any number.
 struct WriteCore {
-  // Lifetime: `reads`, and what `on_end` uses, outlive the `WriteCore`.
-  WriteCore(const MountOptions& options, ReadCore& reads, WriteSessionTable::OnEnd on_end)
-      : workers(options.threads),
+  // Lifetime: `read_core`, and what `on_end` uses, outlive the `WriteCore`.
+  WriteCore(const MountOptions& options, ReadCore& read_core, WriteSessionTable::OnEnd on_end)
+      : reads(read_core),
+        workers(options.threads),
         chunk_writer(workers),
         overlay(options.write.overlay_bytes),
         services{reads.services(options.verify_checksums),
@@ -36,6 +37,7 @@ struct WriteCore {
   WriteCore& operator=(const WriteCore&) = delete;
   ~WriteCore() = default;
 
+  ReadCore& reads;
   WorkerPool workers;  // encode what is stored, so that no reader waits for that
   ChunkWriter chunk_writer;
   OverlayBudget overlay;

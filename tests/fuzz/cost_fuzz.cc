@@ -255,9 +255,10 @@ class Requests {
       if (!is_refused) bound.memory_bytes += 2 * chunksize;
     }
     const fuzz::CostMeter meter(bound);
-    with_open(id, O_RDWR, [&](fs::FileContents& contents, fs::OpenFile& file) {
+    with_open(id, O_RDWR, [&](fs::FileContents& /*contents*/, fs::OpenFile& file) {
+      auto& changes = mount().filesystem().changes();
       const std::array byte = {std::byte{'x'}};
-      if (is_fair(contents.write(file, offset, byte))) is_fair(contents.sync(file, false));
+      if (is_fair(changes.write(file, offset, byte))) is_fair(changes.sync(file, false));
     });
     static_cast<void>(mount().filesystem().commit_all());
   }

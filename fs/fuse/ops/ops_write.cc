@@ -33,10 +33,10 @@ Result<Answer> write(fuse_req_t req, Mount& mount, fuse_ino_t node, std::uint64_
   FRAMEFS_TRY(const auto file, find_handle(mount.files, info.fh));
   FRAMEFS_CHECK(clear_setid_bits(req, mount, node, *file));
   if (!is_append(mount, info)) {
-    FRAMEFS_CHECK(mount.filesystem.contents().write(*file, at, content));
+    FRAMEFS_CHECK(mount.filesystem.changes().write(*file, at, content));
     return WrittenAnswer{content.size()};
   }
-  FRAMEFS_TRY(const bool is_there, mount.filesystem.contents().append(*file, at, content));
+  FRAMEFS_TRY(const bool is_there, mount.filesystem.changes().append(*file, at, content));
   if (is_there) return WrittenAnswer{content.size()};
   return WrittenAnswer{content.size(), WrittenAnswer::Misplaced{node, at}};
 }
@@ -61,7 +61,7 @@ void op_fallocate(fuse_req_t req, fuse_ino_t node, int mode, off_t offset, off_t
   answer(req, "fallocate", [&](Mount& mount) -> Result<Answer> {
     FRAMEFS_TRY(const auto file, find_handle(mount.files, info->fh));
     FRAMEFS_CHECK(clear_setid_bits(req, mount, node, *file));
-    FRAMEFS_CHECK(mount.filesystem.contents().allocate(
+    FRAMEFS_CHECK(mount.filesystem.changes().allocate(
         *file, mode, static_cast<std::uint64_t>(offset), static_cast<std::uint64_t>(size)));
     return Done{};
   });
@@ -70,7 +70,7 @@ void op_fallocate(fuse_req_t req, fuse_ino_t node, int mode, off_t offset, off_t
 void op_flush(fuse_req_t req, fuse_ino_t, fuse_file_info* info) {
   answer(req, "flush", [&](Mount& mount) -> Result<Answer> {
     FRAMEFS_TRY(const auto file, find_handle(mount.files, info->fh));
-    FRAMEFS_CHECK(mount.filesystem.contents().flush(*file));
+    FRAMEFS_CHECK(mount.filesystem.changes().flush(*file));
     return Done{};
   });
 }
@@ -78,7 +78,7 @@ void op_flush(fuse_req_t req, fuse_ino_t, fuse_file_info* info) {
 void op_fsync(fuse_req_t req, fuse_ino_t, int only_data, fuse_file_info* info) {
   answer(req, "fsync", [&](Mount& mount) -> Result<Answer> {
     FRAMEFS_TRY(const auto file, find_handle(mount.files, info->fh));
-    FRAMEFS_CHECK(mount.filesystem.contents().sync(*file, only_data != 0));
+    FRAMEFS_CHECK(mount.filesystem.changes().sync(*file, only_data != 0));
     return Done{};
   });
 }

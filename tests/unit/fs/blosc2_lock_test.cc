@@ -450,10 +450,10 @@ TEST_CASE("frame_ownership: a lock file that was there before a new frame does n
   const auto created = mount.fs().names().create_file(kRootNode, "x", 0640, O_RDWR, {});
   REQUIRE(created);
   auto& file = *created->opened.file;
-  REQUIRE(mount.fs().contents().write(file, 0, content_of('e', 5000)));
+  REQUIRE(mount.fs().changes().write(file, 0, content_of('e', 5000)));
   CHECK_FALSE(library.try_lock(LOCK_SH));
   CHECK(library.counter() > 7);
-  REQUIRE(mount.fs().contents().sync(file, false));
+  REQUIRE(mount.fs().changes().sync(file, false));
   CHECK(library.try_lock(LOCK_EX));
   library.unlock();
   mount.fs().contents().close(file);
@@ -510,12 +510,12 @@ TEST_CASE("lock_files: a reader waits for a writer, but not for a session of its
   auto written = mount.fs().contents().open(node, O_RDWR);
   REQUIRE(written);
   const auto change = content_of('d', 10);
-  REQUIRE(mount.fs().contents().write(*written->file, 0, change));
+  REQUIRE(mount.fs().changes().write(*written->file, 0, change));
   CHECK_FALSE(library.try_lock(LOCK_SH));
   auto expected = test::noise(3000, 1);
   std::ranges::copy(change, expected.begin());
   CHECK(mount.read(*opened.file, 0, 10000).value() == expected);
-  REQUIRE(mount.fs().contents().sync(*written->file, false));
+  REQUIRE(mount.fs().changes().sync(*written->file, false));
   CHECK(library.try_lock(LOCK_SH));
   library.unlock();
   mount.fs().contents().close(*opened.file);

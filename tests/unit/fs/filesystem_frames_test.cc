@@ -413,7 +413,7 @@ TEST_CASE("filesystem: the commit of another mount shows in a file that is open 
   REQUIRE(made);
   auto& file = *made->opened.file;
   const auto write = [](Filesystem& fs, OpenFile& to, std::uint64_t at, const test::Bytes& bytes) {
-    return fs.contents().write(to, at, bytes);
+    return fs.changes().write(to, at, bytes);
   };
   const auto text = test::noise(9000, 1);
   const auto part = [&](std::size_t from, std::size_t size) {
@@ -421,7 +421,7 @@ TEST_CASE("filesystem: the commit of another mount shows in a file that is open 
                        text.begin() + static_cast<std::ptrdiff_t>(from + size));
   };
   REQUIRE(write(one.fs(), file, 0, part(0, 3000)));
-  REQUIRE(one.fs().contents().sync(file, false));
+  REQUIRE(one.fs().changes().sync(file, false));
 
   MountOptions options;
   options.source = one.path("");
@@ -434,13 +434,13 @@ TEST_CASE("filesystem: the commit of another mount shows in a file that is open 
   REQUIRE(opened);
   auto& second = *opened->file;
   REQUIRE(write(**other, second, 3000, part(3000, 3000)));
-  REQUIRE((*other)->contents().sync(second, false));
+  REQUIRE((*other)->changes().sync(second, false));
 
   const auto id = one.lookup("log").id;
   CHECK(one.fs().tree().stat_node(id)->st_size == 6000);
   CHECK(one.read(file, 0, 10000).value() == part(0, 6000));
   REQUIRE(write(one.fs(), file, 6000, part(6000, 3000)));
-  REQUIRE(one.fs().contents().sync(file, false));
+  REQUIRE(one.fs().changes().sync(file, false));
   CHECK(one.read(file, 0, 10000).value() == text);
   const auto stat = (*other)->tree().stat_file(second);
   REQUIRE(stat);
@@ -484,9 +484,9 @@ TEST_CASE("filesystem: a new frame that another program changes is not taken for
     mount.write("new.b2frame", bytes);
   }
   test::append(expected, test::noise(1000, 2));
-  REQUIRE(fs.contents().write(file, 2000, test::noise(1000, 2)));
+  REQUIRE(fs.changes().write(file, 2000, test::noise(1000, 2)));
   CHECK((file.session.get() == session) == (change == 0));
-  REQUIRE(fs.contents().sync(file, false));
+  REQUIRE(fs.changes().sync(file, false));
   CHECK(mount.read(file, 0, 10000).value() == expected);
   fs.contents().close(file);
 }
@@ -497,28 +497,28 @@ TEST_CASE("filesystem: bytes that cannot be committed any more are an error, at 
   const auto made = mount.fs().names().create_file(kRootNode, "x", 0644, O_RDWR, {});
   REQUIRE(made);
   auto& file = *made->opened.file;
-  REQUIRE(mount.fs().contents().write(file, 0, test::noise(3000, 1)));
-  REQUIRE(mount.fs().contents().sync(file, false));
-  REQUIRE(mount.fs().contents().write(file, 1000, test::noise(100, 2)));
+  REQUIRE(mount.fs().changes().write(file, 0, test::noise(3000, 1)));
+  REQUIRE(mount.fs().changes().sync(file, false));
+  REQUIRE(mount.fs().changes().write(file, 1000, test::noise(100, 2)));
   mount.write("x.b2frame", test::small_frame(2500));
 
-  const auto synced = mount.fs().contents().sync(file, false);
+  const auto synced = mount.fs().changes().sync(file, false);
   REQUIRE_FALSE(synced);
   CHECK(synced.error().sys == EIO);
-  const auto written = mount.fs().contents().write(file, 0, test::noise(100, 3));
+  const auto written = mount.fs().changes().write(file, 0, test::noise(100, 3));
   REQUIRE_FALSE(written);
   CHECK(written.error().sys == EIO);
-  CHECK(mount.fs().contents().flush(file).error().sys == EIO);
+  CHECK(mount.fs().changes().flush(file).error().sys == EIO);
   // All readers and writers that open the file now see the other writer's frame.
   CHECK(mount.read(file, 0, 10000).value() == test::noise(2500, 1));
   const auto again = mount.fs().contents().open(made->entry.id, O_RDWR);
   REQUIRE(again);
-  REQUIRE(mount.fs().contents().write(*again->file, 0, test::noise(100, 3)));
-  REQUIRE(mount.fs().contents().sync(*again->file, false));
+  REQUIRE(mount.fs().changes().write(*again->file, 0, test::noise(100, 3)));
+  REQUIRE(mount.fs().changes().sync(*again->file, false));
   // A sync still fails on a handle that was opened before the replacement.
-  CHECK_FALSE(mount.fs().contents().sync(file, false));
+  CHECK_FALSE(mount.fs().changes().sync(file, false));
   mount.fs().contents().close(file);
-  CHECK(mount.fs().contents().sync(*again->file, false));
+  CHECK(mount.fs().changes().sync(*again->file, false));
   mount.fs().contents().close(*again->file);
 }
 
@@ -529,11 +529,11 @@ TEST_CASE("filesystem: a rename over a file commits the new file first", "[fs][f
   const auto create = [&](const char* name, const test::Bytes& bytes) {
     auto made = mount.fs().names().create_file(kRootNode, name, 0644, O_RDWR, {});
     REQUIRE(made);
-    REQUIRE(mount.fs().contents().write(*made->opened.file, 0, bytes));
+    REQUIRE(mount.fs().changes().write(*made->opened.file, 0, bytes));
     return std::move(made->opened.file);
   };
   auto old = create("settings", test::noise(3000, 1));
-  REQUIRE(mount.fs().contents().sync(*old, false));
+  REQUIRE(mount.fs().changes().sync(*old, false));
   mount.fs().contents().close(*old);
   const auto next = test::noise(2000, 2);
   // The file stays open, so that only the rename commits it.

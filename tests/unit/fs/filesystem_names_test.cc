@@ -158,7 +158,7 @@ TEST_CASE("filesystem_names: a file that nothing can read is not committed",
   auto created = mount.fs().names().create_file(kRootNode, "x", 0640, O_RDWR, kMe);
   REQUIRE(created);
   auto& file = *created->opened.file;
-  REQUIRE(mount.fs().contents().write(file, 0, test::noise(50'000, 1)));
+  REQUIRE(mount.fs().changes().write(file, 0, test::noise(50'000, 1)));
   REQUIRE(mount.fs().names().remove_file(kRootNode, "x"));
   CHECK(mount.read(file, 0, 50'000).value() == test::noise(50'000, 1));
   if (is_closed_first) mount.fs().contents().close(file);

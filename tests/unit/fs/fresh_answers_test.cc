@@ -51,7 +51,7 @@ class Fresh {
     writer_ = std::move(opened->file);
   }
   void append(std::uint64_t offset, std::size_t size) {
-    REQUIRE(fs().contents().write(*writer_, offset, test::noise(size, 9)));
+    REQUIRE(fs().changes().write(*writer_, offset, test::noise(size, 9)));
   }
   // Closes the writer.  Returns once the frame is committed and its write session has ended.
   void close() {
@@ -256,9 +256,9 @@ TEST_CASE("fresh answers: appended bytes go to the true end of the file",
   auto& file = *opened->file;
   const auto one = test::noise(500, 1);
   const auto two = test::noise(300, 2);
-  CHECK(fresh.fs().contents().append(file, kCommitted, one) == true);
+  CHECK(fresh.fs().changes().append(file, kCommitted, one) == true);
   // 700, the caller's offset, was not the end.
-  CHECK(fresh.fs().contents().append(file, 700, two) == false);
+  CHECK(fresh.fs().changes().append(file, 700, two) == false);
   const auto bytes = fresh.mount().read(file, 0, 10000);
   REQUIRE(bytes);
   auto wanted = test::noise(kCommitted, 1);
@@ -276,7 +276,7 @@ TEST_CASE("fresh answers: bytes appended to a plain file go to its end in SOURCE
   REQUIRE(opened);
   const auto append = [&](std::uint64_t offset, std::string_view text) {
     const auto is_there =
-        mount.fs().contents().append(*opened->file, offset, std::as_bytes(std::span(text)));
+        mount.fs().changes().append(*opened->file, offset, std::as_bytes(std::span(text)));
     REQUIRE(is_there);
     return *is_there;
   };

@@ -27,7 +27,7 @@ class Loss {
     close(create("old", old_bytes));
     close(create("new", test::noise(2000, 2)));
     auto writer = open("new", O_RDWR);
-    REQUIRE(fs().contents().write(*writer, 0, test::noise(100, 3)));
+    REQUIRE(fs().changes().write(*writer, 0, test::noise(100, 3)));
     mount_.write("new.b2frame", test::small_frame(500, 4));
     CHECK(sync(*writer) == EIO);
     if (is_closed) {
@@ -50,7 +50,7 @@ class Loss {
     return std::move(opened->file);
   }
   void close(std::unique_ptr<OpenFile> file) { fs().contents().close(*file); }
-  int sync(OpenFile& file) { return errno_of_status(fs().contents().sync(file, false)); }
+  int sync(OpenFile& file) { return errno_of_status(fs().changes().sync(file, false)); }
   // The errno of fsync(2) through a descriptor of its own.
   int sync(const std::string& name, int flags) {
     auto file = open(name, flags);
@@ -64,7 +64,7 @@ class Loss {
   std::unique_ptr<OpenFile> create(const std::string& name, const test::Bytes& bytes) {
     auto made = fs().names().create_file(kRootNode, name, 0644, O_RDWR, {});
     REQUIRE(made);
-    REQUIRE(fs().contents().write(*made->opened.file, 0, bytes));
+    REQUIRE(fs().changes().write(*made->opened.file, 0, bytes));
     CHECK(sync(*made->opened.file) == 0);
     return std::move(made->opened.file);
   }
@@ -136,8 +136,8 @@ TEST_CASE("written_bytes: an exchange commits both files first", "[fs][written_b
   Loss loss(true);
   auto one = loss.create("one", test::noise(100, 5));
   auto other = loss.create("other", test::noise(200, 6));
-  REQUIRE(loss.fs().contents().write(*one, 0, test::noise(700, 7)));
-  REQUIRE(loss.fs().contents().write(*other, 0, test::noise(800, 8)));
+  REQUIRE(loss.fs().changes().write(*one, 0, test::noise(700, 7)));
+  REQUIRE(loss.fs().changes().write(*other, 0, test::noise(800, 8)));
   CHECK(loss.rename("one", "other", RENAME_EXCHANGE) == 0);
   CHECK(test::read_stored(loss.mount().path("other.b2frame")) == test::noise(700, 7));
   CHECK(test::read_stored(loss.mount().path("one.b2frame")) == test::noise(800, 8));
