@@ -30,7 +30,7 @@ std::vector<std::string> FrameXattrs::names(Node& node) const {
   auto names = lists_info_ ? frame_attribute_names(opened.frame) : std::vector<std::string>{};
   std::vector<std::string> others;
   if (const auto session = writers_.shown_session(node)) {
-    for (const auto& layer : session->vlmeta_names()) {
+    for (const auto& layer : session->vlmeta().names()) {
       auto name = attribute_of_layer(kVlmetaAttributes, layer);
       if (!name.empty()) others.push_back(std::move(name));
     }
@@ -49,7 +49,7 @@ Result<std::vector<char>> FrameXattrs::value(Node& node, std::string_view name) 
   if (!session || !name.starts_with(kVlmetaAttributes)) {
     return frame_attribute(shared.opened, name, limits_);
   }
-  FRAMEFS_TRY(const auto content, session->vlmeta(name.substr(kVlmetaAttributes.size())));
+  FRAMEFS_TRY(const auto content, session->vlmeta().content(name.substr(kVlmetaAttributes.size())));
   if (!content) return missing;
   return attribute_value(*content);
 }
@@ -63,8 +63,8 @@ Status FrameXattrs::set(Node& node, std::string_view name, std::span<const std::
   if (is_there && (flags & XATTR_CREATE) != 0) return system_error_of(EEXIST, "setxattr");
   if (!is_there && (flags & XATTR_REPLACE) != 0) return system_error_of(ENODATA, "setxattr");
   return writers_.with_session(node, [&](FrameWriteSession& session) {
-    return session.set_vlmeta(name.substr(kVlmetaAttributes.size()), content,
-                              FrameWriteSession::Existing::any);
+    return session.vlmeta().set(name.substr(kVlmetaAttributes.size()), content,
+                                FrameVlmeta::Existing::any);
   });
 }
 
@@ -72,8 +72,8 @@ Status FrameXattrs::remove(Node& node, std::string_view name) const {
   FRAMEFS_TRY([[maybe_unused]] const auto present, value(node, name));
   if (!name.starts_with(kVlmetaAttributes)) return system_error_of(EPERM, "removexattr");
   return writers_.with_session(node, [&](FrameWriteSession& session) {
-    return session.set_vlmeta(name.substr(kVlmetaAttributes.size()), std::nullopt,
-                              FrameWriteSession::Existing::must);
+    return session.vlmeta().set(name.substr(kVlmetaAttributes.size()), std::nullopt,
+                                FrameVlmeta::Existing::must);
   });
 }
 

@@ -10,35 +10,22 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "fs/core/guarded.h"
 #include "fs/core/retries.h"
-#include "fs/write/commit/chunk_writer.h"
-#include "fs/write/commit/commit_counters.h"
 #include "fs/write/commit/frame_backend.h"
 #include "fs/write/commit/serial_committer.h"
 #include "fs/write/commit/session_state.h"
-#include "fs/write/commit/vlmeta_change.h"
 #include "fs/write/commit/write_steps.h"
+#include "fs/write/frame_vlmeta.h"
 #include "fs/write/frame_write_opening.h"
 #include "fs/write/overlay/chunk_overlay.h"
 #include "fs/write/overlay/overlay_frame.h"
-#include "fs/write/source_clock.h"
+#include "fs/write/write_services.h"
 
 namespace framefs::fs {
-
-// Services that all sessions of a mount share.  Lifetime: all of it outlives every session.
-struct WriteServices {
-  ReadServices reads;
-  ChunkWriter& chunk_writer;
-  OverlayBudget& overlay;
-  ContentIds& content_ids;
-  CommitCounters& commits;
-  const SourceClock& clock;
-};
 
 // A frame that is being written: its overlay, and the commits that store the written bytes in the
 // file.  Each file has one session, however many writers have the file open.
@@ -120,14 +107,15 @@ class FrameWriteSession {
   };
   [[nodiscard]] Shown shown() const;
   [[nodiscard]] std::uint64_t nbytes() const { return shown().nbytes; }
-  [[nodiscard]] timespec mtime() const { return shown().mtime; }
   // Sets the time of the last change to `time`, or to the current time for UTIME_NOW, after `set`
   // has set the time of the file.  No commit will change it.  To be called after check(): the new
   // time hides a change that another program made before.  Errors: those of `set`.
   Status set_mtime(const timespec& time, const std::function<Status()>& set);
 
   // To be called after a change of attributes or names that did not go through the session.
-  void note_attributes();
+  void note_attributes() {
+    overlay_.write([&](ChunkOverlay& overlay) { overlay.ctime = services_.clock.now(); });
+  }
 
   using Piece = WritePiece;
   struct Written {
@@ -155,22 +143,15 @@ class FrameWriteSession {
   // Replaces bytes by zeros, up to the end of the frame.
   Result<Written> zero(std::uint64_t offset, std::uint64_t size);
   // The memory that the written bytes take.
-  [[nodiscard]] std::uint64_t used_bytes() const;
+  [[nodiscard]] std::uint64_t used_bytes() const {
+    return overlay_.read([](const ChunkOverlay& overlay) { return overlay.used_bytes(); });
+  }
   // Whether the overlay has room for `bytes` more of this frame.
-  [[nodiscard]] bool has_room(std::uint64_t bytes);
-  using Existing = ExistingVlmeta;
-  // Without `content`: removes the vl-metalayer.
-  // Errors: system: ENODATA, EEXIST, ENAMETOOLONG, ENOSPC for more than other writers accept, EPERM
-  // for the checksums.
-  Status set_vlmeta(std::string_view name, std::optional<std::span<const std::byte>> content,
-                    Existing existing);
-  // Gives the frame these checksums, one for each chunk, with the next commit.  Call it only while
-  // nothing is written.
-  // Errors: over_limit if the frame has too many vl-metalayers for one more.
-  Status renew_checksums(std::span<const codec::ChunkChecksum> checksums);
-  // The decoded content; nothing if there is no such vl-metalayer.
-  Result<std::optional<std::vector<std::byte>>> vlmeta(std::string_view name) const;
-  [[nodiscard]] std::vector<std::string> vlmeta_names() const;
+  [[nodiscard]] bool has_room(std::uint64_t bytes) {
+    return overlay_.write(
+        [&](ChunkOverlay& overlay) { return overlay.reserve(bytes).has_value(); });
+  }
+  [[nodiscard]] FrameVlmeta& vlmeta() noexcept { return vlmeta_; }
 
   // Where the thread must not wait, these end with would_wait() instead: begin_change(),
   // truncate(), zero(), flush(), flush_at_close(), flush_full(), make_room(), begin_commit(),
@@ -186,12 +167,16 @@ class FrameWriteSession {
   Status flush_at_close();
   // Stores some of the chunks that were written from end to end.  Returns true if none is left.
   // Errors: as flush().
-  Result<bool> flush_full();
+  Result<bool> flush_full() { return commits_.flush_full(); }
   // Stores dirty chunks until has_room() returns true, or until none is left.  `bytes` is about
   // the memory that is wanted.  Errors: as flush().
-  Status make_room(std::uint64_t bytes, const std::function<bool()>& has_room);
+  Status make_room(std::uint64_t bytes, const std::function<bool()>& has_room) {
+    return commits_.make_room(bytes, has_room);
+  }
   // The size of the chunks that a commit would have to store.
-  [[nodiscard]] std::uint64_t unstored_bytes() const;
+  [[nodiscard]] std::uint64_t unstored_bytes() const {
+    return overlay_.read([](const ChunkOverlay& overlay) { return overlay.unstored_bytes(); });
+  }
 
   // Commits everything that was written; durably if asked.  Stores most of it before, so that other
   // threads get their turns.
@@ -204,10 +189,10 @@ class FrameWriteSession {
   // No lock is held between the steps.  A thread that stores, commits or truncates meanwhile does
   // not wait for the second step: it first finishes the commit itself.
   using Commit = FrameCommitter::Commit;
-  Result<std::optional<Commit>> begin_commit();
+  Result<std::optional<Commit>> begin_commit() { return commits_.begin_commit(); }
   // Syncs this frame and publishes the commit, which is not durable when this returns.  Does
   // nothing if another thread has finished the commit.
-  Status finish_commit(const Commit& commit);
+  Status finish_commit(const Commit& commit) { return commits_.finish_commit(commit); }
   // Whether the last store or commit has failed because SOURCE was full.
   [[nodiscard]] bool is_out_of_space() const noexcept { return state_.is_out_of_space(); }
   // To be called before a change that takes space.  If the last store or commit has failed because
@@ -238,12 +223,14 @@ class FrameWriteSession {
   Status compact(bool always, const std::function<bool()>& is_ending = nullptr);
   // Whether compact(false) might have work.  The answer for a frame of many chunks is `now`,
   // because finding it out is work as well.
-  [[nodiscard]] Result<CompactionNeed> may_want_compaction();
+  [[nodiscard]] Result<CompactionNeed> may_want_compaction() {
+    return commits_.may_want_compaction();
+  }
 
   // Runs `remove`, which removes the frame's files, while nothing is stored.  After it has
   // succeeded, nothing is stored any more: only processes that have the file open see the written
   // bytes.  Errors: those of `remove`.
-  Status remove(const std::function<Status()>& remove);
+  Status remove(const std::function<Status()>& remove) { return commits_.remove(remove); }
   [[nodiscard]] bool is_removed() const noexcept { return state_.is_removed(); }
 
   // To be called when the session has ended.  Its index leaves its room to others, although some
@@ -254,12 +241,12 @@ class FrameWriteSession {
 
   // To be called before the session ends.  Drops the bytes that could not be committed, and frees
   // the space that they took in SOURCE.
-  void discard() { commits_.take()->discard(); }
+  void discard() { commits_.discard(); }
 
   // To be called when no process seems to write any more.  If everything is committed, frees the
   // space that only readers of older states can still need.  Returns false, and does nothing, where
   // the thread must not wait and would have to.
-  bool release_old_states();
+  bool release_old_states() { return commits_.release_old_states(); }
 
   // To be called only while nothing is committed.
   [[nodiscard]] int content_fd() const noexcept { return backend_->content_fd(); }
@@ -275,8 +262,7 @@ class FrameWriteSession {
 
  private:
   FrameWriteSession(Opening opening, const WriteServices& services);
-  [[nodiscard]] Result<bool> are_large(std::span<const codec::NamedContent> vlmetalayers) const;
-  static Status prepare_size(ChunkOverlay& overlay, std::uint64_t offset, std::uint64_t size);
+  Result<Written> write_to(ChunkOverlay& overlay, std::span<const Piece> pieces);
   void touch(ChunkOverlay& overlay) const;
   Status change_stored(const std::function<std::vector<std::int64_t>(ChunkOverlay&)>& change);
 
@@ -289,6 +275,7 @@ class FrameWriteSession {
   const std::shared_ptr<const OverlayFrame> overlay_frame_;
   SessionState state_;
   SerialCommitter commits_;
+  FrameVlmeta vlmeta_;
 };
 
 }  // namespace framefs::fs

@@ -20,6 +20,14 @@ timespec SourceClock::now() const noexcept {
   return {.tv_sec = latest / kSecond, .tv_nsec = latest % kSecond};
 }
 
+timespec SourceClock::now_after(const timespec& last) const noexcept {
+  const auto time = now();
+  const auto ahead = nanoseconds(last) - nanoseconds(time);
+  if (ahead < 0 || ahead >= kMaxAhead) return time;
+  const auto next = nanoseconds(last) + 1;
+  return {.tv_sec = next / kSecond, .tv_nsec = next % kSecond};
+}
+
 void SourceClock::note(const timespec& time) noexcept {
   const auto ns = nanoseconds(time);
   auto latest = latest_ns_.load(std::memory_order_relaxed);

@@ -14,6 +14,8 @@ class SourceClock {
  public:
   // Not before any time that note() was called with, unless the clock was set back since.
   [[nodiscard]] timespec now() const noexcept;
+  // The same for a change after one at `last`, and another time than that.
+  [[nodiscard]] timespec now_after(const timespec& last) const noexcept;
   // To be called with the time of the last change (st_ctim) of files of SOURCE: no program can set
   // that time.
   void note(const timespec& time) noexcept;

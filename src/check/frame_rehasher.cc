@@ -41,7 +41,7 @@ fs::Status FrameRehasher::rehash(const fs::Place& place) {
   const auto session = kit_.make(std::move(opening));
   FRAMEFS_TRY(const auto change, session->begin_change());
   const auto committed = [&]() -> fs::Status {
-    FRAMEFS_CHECK(session->renew_checksums(checksums));
+    FRAMEFS_CHECK(session->vlmeta().renew_checksums(checksums));
     FRAMEFS_CHECK(session->commit(true));
     session->release_old_states();
     return {};

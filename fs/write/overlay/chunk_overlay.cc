@@ -60,8 +60,14 @@ void ChunkOverlay::note_full(std::uint64_t chunk, const DirtyChunk& dirty) {
   if (dirty.written().covers(0, chunksize_)) full_.insert(chunk);
 }
 
-bool ChunkOverlay::reserve_index(std::uint64_t nbytes) {
-  return index_.try_grow(index_bytes(chunks_for(nbytes, chunksize_)));
+Status ChunkOverlay::prepare_size(std::uint64_t offset, std::uint64_t size) {
+  if (offset > max_bytes() || size > max_bytes() - offset) {
+    const bool has_less = max_chunks < kMaxChunks;
+    return codec::fail(Errc::over_limit,
+                       has_less ? "size of a file with checksums" : "size of the file", offset);
+  }
+  const bool has_room = index_.try_grow(index_bytes(chunks_for(offset + size, chunksize_)));
+  return has_room ? Status{} : no_room_for_index();
 }
 
 void ChunkOverlay::resize_entries(std::uint64_t count) {

@@ -114,8 +114,9 @@ class ChunkOverlay {
   std::optional<OverlayBudget::Reservation> reserve(std::uint64_t bytes) {
     return account_.reserve(bytes);
   }
-  // Room for the index of a frame of `nbytes`, to be asked for before the frame grows.
-  [[nodiscard]] bool reserve_index(std::uint64_t nbytes);
+  // To be called before the frame may grow to hold `size` bytes at `offset`.
+  // Errors: over_limit past max_bytes(); ENOMEM if the longer index has no room.
+  Status prepare_size(std::uint64_t offset, std::uint64_t size);
   // Gives the room of the index back, of a frame that nobody changes any more.
   void release_index() noexcept { index_.set(0); }
   // The memory that the written bytes take.

@@ -288,7 +288,7 @@ TEST_CASE("frame_committer: emptying a frame does not touch the bytes of the old
   const auto& [folder, path, mount, session] = file;
   const auto plain = noise(60, 1);
   write_at(*session, 0, plain);
-  REQUIRE(session->set_vlmeta("layer", noise(3000, 2), FrameWriteSession::Existing::any));
+  REQUIRE(session->vlmeta().set("layer", noise(3000, 2), FrameVlmeta::Existing::any));
   REQUIRE(session->commit(true));
   REQUIRE(session->truncate(0));
   const auto begun = session->begin_commit();

@@ -160,21 +160,21 @@ TEST_CASE("frame_write_session: a frame of no bytes keeps large vl-metalayers",
   const WrittenFile file(4096, false);
   const auto& [folder, path, mount, session] = file;
   write_at(*session, 0, noise(60, 1));
-  REQUIRE(session->set_vlmeta("layer", noise(3000, 2), FrameWriteSession::Existing::any));
+  REQUIRE(session->vlmeta().set("layer", noise(3000, 2), FrameVlmeta::Existing::any));
   REQUIRE(session->truncate(0));
   REQUIRE(session->commit(true));
   // Repeats the truncation and the commit.
   REQUIRE(session->truncate(0));
   REQUIRE(session->commit(true));
-  CHECK_FALSE(session->set_vlmeta("layer", noise(3001, 3), FrameWriteSession::Existing::any));
+  CHECK_FALSE(session->vlmeta().set("layer", noise(3001, 3), FrameVlmeta::Existing::any));
   // A vl-metalayer can still be replaced although the committed state is empty.
   const auto layer = noise(2000, 4);
   write_at(*session, 0, noise(60, 1));
-  REQUIRE(session->set_vlmeta("layer", layer, FrameWriteSession::Existing::any));
+  REQUIRE(session->vlmeta().set("layer", layer, FrameVlmeta::Existing::any));
   REQUIRE(session->truncate(0));
   REQUIRE(session->commit(true));
   CHECK(read_stored(path).empty());
-  CHECK(session->vlmeta("layer").value() == layer);
+  CHECK(session->vlmeta().content("layer").value() == layer);
 }
 
 TEST_CASE("frame_write_session: times that are set are not undone by commits",
@@ -184,7 +184,7 @@ TEST_CASE("frame_write_session: times that are set are not undone by commits",
   write_at(*session, 0, noise(20000, 1));
   const timespec time{.tv_sec = 1'000'000, .tv_nsec = 5};
   CHECK_FALSE(session->set_mtime(time, [] { return system_error_of(EPERM, "utimensat"); }));
-  CHECK(session->mtime().tv_sec > time.tv_sec);
+  CHECK(session->shown().mtime.tv_sec > time.tv_sec);
   REQUIRE(session->set_mtime(time, [] { return Status(); }));
   REQUIRE(session->commit(true));
   struct stat st{};

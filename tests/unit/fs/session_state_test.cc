@@ -292,7 +292,7 @@ TEST_CASE("session_state: bytes of chunks that another program has changed are r
   touch(path);
   REQUIRE(session->check());
   CHECK(session->id() != id);
-  CHECK(session->mtime().tv_sec == 2'000'000);
+  CHECK(session->shown().mtime.tv_sec == 2'000'000);
   std::ranges::copy(changed, plain.begin() + kChunk);
   CHECK(read_session(*session, 0, plain.size()) == plain);
   // The block is not taken from memory where only a part of it is written.
