@@ -137,6 +137,21 @@ Result<std::uint32_t> ChunkPlaces::stored_bytes(std::int64_t entry) const {
   return size;
 }
 
+Result<std::vector<std::uint32_t>> ChunkPlaces::sizes_within(
+    std::uint64_t size, std::span<const std::int64_t> entries) const {
+  std::vector<std::uint32_t> sizes(entries.size());
+  std::unordered_map<std::int64_t, std::uint32_t> known;  // chunks may share a place
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    if (entries[i] < 0 || std::cmp_greater_equal(entries[i], size)) continue;
+    const auto [at, is_new] = known.try_emplace(entries[i], 0);
+    if (is_new) {
+      FRAMEFS_TRY(at->second, stored_bytes(entries[i]));
+    }
+    sizes[i] = at->second;
+  }
+  return sizes;
+}
+
 Result<std::uint64_t> ChunkPlaces::end_of(std::span<const std::int64_t> entries) const {
   std::int64_t last = -1;
   for (const auto entry : entries) last = std::max(last, entry);

@@ -68,6 +68,10 @@ class ChunkPlaces {
 
   // The stored size of a chunk.  Errors: bad_field, if the chunk would lie elsewhere; system.
   [[nodiscard]] Result<std::uint32_t> stored_bytes(std::int64_t entry) const;
+  // The stored sizes of the chunks that lie in the first `size` bytes of all places; 0 for the
+  // others.  Errors: those of stored_bytes().
+  [[nodiscard]] Result<std::vector<std::uint32_t>> sizes_within(
+      std::uint64_t size, std::span<const std::int64_t> entries) const;
   // Where the last of the chunks ends.  Errors: those of stored_bytes().
   [[nodiscard]] Result<std::uint64_t> end_of(std::span<const std::int64_t> entries) const;
 

@@ -4,13 +4,12 @@
 
 #include <algorithm>
 #include <cassert>
-#include <cerrno>
 #include <unordered_map>
 #include <utility>
 
 #include "codec/frame/frame_trailer.h"
 #include "codec/frame/trailer_layout.h"
-#include "fs/core/file_sink.h"
+#include "fs/write/commit/compaction_plan.h"
 
 namespace framefs::fs {
 namespace {
@@ -46,53 +45,35 @@ Result<std::unique_ptr<ContiguousBackend>> ContiguousBackend::open(
   const ByteRange tail{tail_at, header.frame_len - tail_at};
   made->places_.begin(
       {.header_len = header.header_len, .tail = tail, .entries = entries, .file_bytes = size});
-  if (st.st_size == 0) {
-    made->first_bytes_.resize(header.frame_len);
-    FRAMEFS_CHECK(bytes.read_at(0, made->first_bytes_));
-    made->state_.learn_empty(st);
-  } else {
-    FRAMEFS_CHECK(made->state_.learn(st, bytes, made->header_len_, tail));
-    if (!is_header_of(header, made->state_.head())) return changed_while_opening();
-  }
+  FRAMEFS_CHECK(made->file_.learn(st, bytes, made->header_len_, tail));
+  if (size > 0 && !is_header_of(header, made->file_.head())) return changed_while_opening();
   made->index_.set_stored(tail, codec::IndexEncoder::digests_of(entries));
   // On a full disk, a failed commit may have left many bytes, and only their place has room for the
   // next one.
   const bool is_long = made->is_empty_ && size > header.frame_len + kMinReusedBytes;
-  if (is_long && ::fdatasync(made->file_->fd()) == 0) made->places_.reset(tail);
+  if (is_long && made->file_.sync()) made->places_.reset(tail);
   return made;
 }
 
 Status ContiguousBackend::check_unchanged() {
   FRAMEFS_CHECK(check_usable());
-  FRAMEFS_TRY(const bool is_unchanged, state_.holds(*file_));
+  FRAMEFS_TRY(const bool is_unchanged, file_.holds());
   return is_unchanged ? Status{} : overtaken();
 }
 
-// A crash leaves the file empty, or with the whole frame: its bytes lie within one sector.
 Status ContiguousBackend::begin_writing() {
-  if (first_bytes_.empty()) return {};
+  if (!file_.stands_for_frame()) return {};
   FRAMEFS_CHECK(check_unchanged());
-  Head head{};
-  std::copy_n(first_bytes_.begin(), head.size(), head.begin());
-  CommittedState::Publication publication(state_, head);
-  if (auto stored = store(0, first_bytes_); !stored) {
-    if (!is_lost()) static_cast<void>(::ftruncate(file_->fd(), 0));  // the first error counts
-    return stored;
-  }
-  const auto tail = std::span(first_bytes_).subspan(header_len_);
-  publication.done(places_.tail(), CommittedState::checksum(tail));
-  first_bytes_.clear();
-  return {};
+  auto stored = file_.store_first();
+  if (!stored) static_cast<void>(::ftruncate(file_.fd(), 0));  // the first error counts
+  return stored;
 }
 
 // Every write of bytes that no state refers to yet goes through store().  The space for these bytes
 // is free only while no other process has changed the frame.
 Status ContiguousBackend::store(std::uint64_t at, std::span<const std::byte> bytes) {
   FRAMEFS_CHECK(check_unchanged());
-  CommittedState::Store store(state_, *file_, at + bytes.size());
-  FRAMEFS_CHECK(write_fully(file_->fd(), at, bytes));
-  store.done();
-  return {};
+  return file_.store(at, bytes);
 }
 
 Result<std::int64_t> ContiguousBackend::write_chunk(std::span<const std::byte> chunk) {
@@ -125,7 +106,7 @@ Status ContiguousBackend::prepare(const FrameContent& content) {
     FRAMEFS_CHECK(check_unchanged());  // before the committed state is read
     return is_empty_ ? rewrite_empty(trailer) : prepare_empty(trailer);
   }
-  FRAMEFS_TRY(auto tail, index_.encode(content.entries, trailer, *file_));
+  FRAMEFS_TRY(auto tail, index_.encode(content.entries, trailer, file_.reader()));
   const auto from = places_.end_of(content.entries);
   if (!from) {
     FRAMEFS_CHECK(check_unchanged());  // another writer may have changed the size that was read
@@ -147,21 +128,22 @@ Status ContiguousBackend::write_tail(std::uint64_t at, std::uint64_t nbytes,
   return store(at, tail.bytes());
 }
 
-codec::FrameSizes ContiguousBackend::empty_sizes(
-    std::span<const std::byte> trailer) const noexcept {
-  return {.frame_len = header_len_ + trailer.size(),
-          .nbytes = 0,
-          .cbytes = 0,
-          .has_vlmetalayers = has_vlmetalayers(trailer.size())};
+// The state without chunks that has this trailer.
+ContiguousBackend::Pending ContiguousBackend::without_chunks(
+    std::span<const std::byte> trailer) const {
+  return {.sizes = {.frame_len = header_len_ + trailer.size(),
+                    .nbytes = 0,
+                    .cbytes = 0,
+                    .has_vlmetalayers = has_vlmetalayers(trailer.size())},
+          .tail = {},
+          .tail_checksum = CommittedState::checksum(trailer)};
 }
 
 // The trailer of a frame without chunks has to stand right behind the header.  The committed state
 // may have chunks or its tail there: a commit of its own first moves them away.
 Status ContiguousBackend::prepare_empty(std::span<const std::byte> trailer) {
   FRAMEFS_CHECK(vacate_head(trailer.size()));
-  pending_ = Pending{.sizes = empty_sizes(trailer),
-                     .tail = {},
-                     .tail_checksum = CommittedState::checksum(trailer)};
+  pending_ = without_chunks(trailer);
   return store(header_len_, trailer);
 }
 
@@ -169,36 +151,22 @@ std::uint64_t ContiguousBackend::max_empty_trailer() const noexcept {
   return kSectorBytes - std::min<std::uint64_t>(kSectorBytes, header_len_);
 }
 
-// Whether the committed state has this trailer.
-Result<bool> ContiguousBackend::has_trailer(std::span<const std::byte> trailer) const {
-  const auto tail = places_.tail();
-  if (trailer.size() != tail.size) return false;
-  std::vector<std::byte> known(trailer.size());
-  FRAMEFS_CHECK(file_->read_at(tail.offset, known));
-  return std::ranges::equal(known, trailer);
-}
-
 // A frame that stays empty has no second place for a changed trailer.  Header and trailer are
 // written in one write, which is safe within one sector of a file that is long enough before.
 Status ContiguousBackend::rewrite_empty(std::span<const std::byte> trailer) {
   if (trailer.size() > max_empty_trailer()) {
-    FRAMEFS_TRY(const bool is_same, has_trailer(trailer));
+    FRAMEFS_TRY(const bool is_same, file_.has(places_.tail(), trailer));
     if (!is_same) return codec::fail(Errc::no_space, "trailer of an empty frame", header_len_);
-    pending_ = Pending{.sizes = empty_sizes(trailer),
-                       .tail = {},
-                       .tail_checksum = CommittedState::checksum(trailer)};
+    pending_ = without_chunks(trailer);
     return {};
   }
   // The sector may reach the disk before a new size of the file does.
-  FRAMEFS_TRY(const auto size, file_->size());
+  FRAMEFS_TRY(const auto size, file_.reader().size());
   const auto end = header_len_ + trailer.size();
   if (size < end) FRAMEFS_CHECK(store(size, std::vector<std::byte>(end - size)));
-  Pending next{.sizes = empty_sizes(trailer),
-               .tail = {},
-               .tail_checksum = CommittedState::checksum(trailer),
-               .in_one_write = true};
-  next.rest.resize(header_len_ - sizeof(Head));
-  FRAMEFS_CHECK(file_->read_at(sizeof(Head), next.rest));
+  auto next = without_chunks(trailer);
+  next.rest.resize(header_len_ - sizeof(FrameHead));
+  FRAMEFS_CHECK(file_.reader().read_at(sizeof(FrameHead), next.rest));
   next.rest.insert(next.rest.end(), trailer.begin(), trailer.end());
   pending_ = std::move(next);
   return {};
@@ -211,7 +179,7 @@ Status ContiguousBackend::copy_chunk(std::int64_t& entry, std::uint64_t size, st
   for (std::uint64_t done = 0; done < size; done += buffer.size()) {
     FRAMEFS_CHECK(begin_step());
     buffer.resize(std::min(size - done, kCopyBytes));
-    FRAMEFS_CHECK(file_->read_at(from + done, buffer));
+    FRAMEFS_CHECK(file_.reader().read_at(from + done, buffer));
     FRAMEFS_CHECK(store(to + done, buffer));
     copied_bytes_ += buffer.size();
     if (copied_bytes_ < kMaxUnsyncedBytes) continue;
@@ -227,7 +195,7 @@ Status ContiguousBackend::prepare_at_end(std::uint64_t nbytes,
                                          std::span<const std::int64_t> entries,
                                          const TrailerOf& trailer_of) {
   FRAMEFS_TRY(const auto trailer, trailer_of(entries));
-  FRAMEFS_TRY(auto tail, index_.encode(entries, trailer, *file_));
+  FRAMEFS_TRY(auto tail, index_.encode(entries, trailer, file_.reader()));
   const auto at = places_.append(tail.size);
   return write_tail(at, nbytes, std::move(tail));
 }
@@ -266,29 +234,11 @@ Status ContiguousBackend::prepare_aside(std::uint64_t nbytes, std::span<std::int
 
 // Commits the committed state once more, with the first `size` bytes behind the header free.
 Status ContiguousBackend::vacate_head(std::uint64_t size) {
-  FRAMEFS_TRY(const auto frame, codec::Frame::open(*file_, limits_));
+  FRAMEFS_TRY(const auto frame, codec::Frame::open(file_.reader(), limits_));
   std::vector<std::int64_t> entries(frame.chunk_count());
-  FRAMEFS_CHECK(frame.read_entries(*file_, {0}, entries));
-  std::vector<std::uint32_t> sizes(entries.size());  // 0 for chunks that may stay
-  std::unordered_map<std::int64_t, std::uint32_t> known;
-  for (std::size_t i = 0; i < entries.size(); ++i) {
-    if (entries[i] < 0 || std::cmp_greater_equal(entries[i], size)) continue;
-    const auto [at, is_new] = known.try_emplace(entries[i], 0);
-    if (is_new) {
-      FRAMEFS_TRY(at->second, places_.stored_bytes(entries[i]));
-    }
-    sizes[i] = at->second;
-  }
-  // The index contains its own length.  The trailer follows the index and ends the frame.  Another
-  // program may have changed it since the frame was opened.
-  std::array<std::byte, codec::kTrailerTailBytes> tail{};
-  const auto frame_len = frame.header().frame_len;
-  const auto tail_at = frame_len - tail.size();
-  FRAMEFS_CHECK(file_->read_at(tail_at, tail));
-  FRAMEFS_TRY(const auto length,
-              codec::parse_trailer_length(tail, tail_at, frame.header().header_len));
-  std::vector<std::byte> trailer(length);
-  FRAMEFS_CHECK(file_->read_at(frame_len - trailer.size(), trailer));
+  FRAMEFS_CHECK(frame.read_entries(file_.reader(), {0}, entries));
+  FRAMEFS_TRY(const auto sizes, places_.sizes_within(size, entries));
+  FRAMEFS_TRY(auto trailer, file_.read_trailer(frame.header()));
   // The checksums do not count in this state, whose index is another one.
   codec::remove_seal(trailer);
   const auto trailer_of = [&](std::span<const std::int64_t>) -> Result<std::vector<std::byte>> {
@@ -308,6 +258,19 @@ Status ContiguousBackend::commit_prepared() {
   return sync();
 }
 
+// Runs body(i, size) for each entry that has a chunk, with the chunk's stored size.
+// Errors: those of begin_step() and of reading.
+template <class Body>
+Status ContiguousBackend::for_each_chunk(std::span<const std::int64_t> entries, const Body& body) {
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    if (i % kSizesPerStep == 0) FRAMEFS_CHECK(begin_step());
+    if (entries[i] < 0) continue;
+    FRAMEFS_TRY(const auto size, places_.stored_bytes(entries[i]));
+    body(i, size);
+  }
+  return {};
+}
+
 // A frame without chunks needs no bytes behind its trailer, once no crash can bring back a state
 // that has them.
 Status ContiguousBackend::compact_empty() {
@@ -324,29 +287,21 @@ Status ContiguousBackend::compact_empty() {
 Status ContiguousBackend::compact(const FrameContent& content, const Moved& moved) {
   if (content.nbytes == 0) return compact_empty();
   std::vector<std::int64_t> now(content.entries.begin(), content.entries.end());
-  std::vector<std::int64_t> compacted = now;
   forget_pending();
   FRAMEFS_CHECK(check_unchanged());
-  std::vector<std::uint32_t> sizes(now.size());
-  std::uint64_t live = 0;
-  for (std::size_t i = 0; i < now.size(); ++i) {
-    if (now[i] < 0) continue;
-    if (i % kSizesPerStep == 0) FRAMEFS_CHECK(begin_step());
-    FRAMEFS_TRY(sizes[i], places_.stored_bytes(now[i]));
-    compacted[i] = static_cast<std::int64_t>(live);
-    live += sizes[i];
-  }
+  std::vector<std::uint32_t> stored(now.size());
+  FRAMEFS_CHECK(for_each_chunk(now, [&](std::size_t i, std::uint32_t size) { stored[i] = size; }));
+  const CompactionPlan plan(now, std::move(stored));
+  const auto& compacted = plan.entries();
+  const auto& sizes = plan.sizes();
   const auto known = checksums()->of(content.entries);
   const auto trailer_of = [&](std::span<const std::int64_t> entries) {
     return checksums()->encode_trailer(content.vlmetalayers, entries, known);
   };
   FRAMEFS_TRY(const auto trailer, trailer_of(compacted));
-  FRAMEFS_TRY(auto tail, index_.encode(compacted, trailer, *file_));
-  const auto end = live + tail.size;
-  auto in_the_way = sizes;  // 0 for chunks that are not in the way
-  for (std::size_t i = 0; i < now.size(); ++i) {
-    if (now[i] == compacted[i] || std::cmp_greater_equal(now[i], end)) in_the_way[i] = 0;
-  }
+  FRAMEFS_TRY(auto tail, index_.encode(compacted, trailer, file_.reader()));
+  const auto end = plan.end() + tail.size;
+  const auto in_the_way = plan.in_the_way(end);
   FRAMEFS_CHECK(prepare_aside(content.nbytes, now, in_the_way, end, false, trailer_of));
   FRAMEFS_CHECK(commit_prepared());
   if (checksums()->are_kept()) checksums()->keep(now, known);
@@ -367,7 +322,7 @@ Status ContiguousBackend::compact(const FrameContent& content, const Moved& move
     const auto to = header_len_ + static_cast<std::uint64_t>(compacted[i]);
     FRAMEFS_CHECK(copy_chunk(now[i], sizes[i], to));
   }
-  auto committed = write_tail(header_len_ + live, content.nbytes, std::move(tail));
+  auto committed = write_tail(header_len_ + plan.end(), content.nbytes, std::move(tail));
   if (committed) committed = commit_prepared();
   if (!committed) {
     pending_.reset();  // its space was never allocated
@@ -379,54 +334,40 @@ Status ContiguousBackend::compact(const FrameContent& content, const Moved& move
   return reclaim();
 }
 
-Status ContiguousBackend::sync_files() {
-  if (::fdatasync(file_->fd()) != 0) return system_error("fdatasync");
-  return {};
-}
+Status ContiguousBackend::sync_files() { return file_.sync(); }
 
 Status ContiguousBackend::publish() {
   assert(pending_.has_value());
   auto& next = *pending_;
   // The sync before may have taken long, so the frame is checked again.
   FRAMEFS_CHECK(check_unchanged());
-  Head head = next_head_.value_or(state_.head());
-  codec::patch_frame_header(next.sizes, head);
-  std::vector<std::byte> bytes(head.begin(), head.end());
-  bytes.insert(bytes.end(), next.rest.begin(), next.rest.end());
-  CommittedState::Publication publication(state_, head);
-  {
-    CommittedState::Store store(state_, *file_, bytes.size());
-    FRAMEFS_CHECK(write_fully(file_->fd(), 0, bytes));
-    store.done();
-  }
-  next_head_.reset();
-  is_empty_ = next.sizes.nbytes == 0;
-  if (is_empty_) {
-    // Only header and trailer are left.
-    places_.reset({header_len_, next.sizes.frame_len - header_len_});
+  const bool is_empty = next.sizes.nbytes == 0;
+  // An empty frame has only header and trailer left.
+  const auto tail =
+      is_empty ? ByteRange{header_len_, next.sizes.frame_len - header_len_} : next.tail;
+  FRAMEFS_CHECK(file_.publish({next.sizes, next.rest, tail, next.tail_checksum}));
+  is_empty_ = is_empty;
+  if (is_empty) {
+    places_.reset(tail);
   } else {
-    places_.commit(next.tail);
+    places_.commit(tail);
   }
-  index_.set_stored(places_.tail(), std::move(next.index_digests));
-  publication.done(places_.tail(), next.tail_checksum);
+  index_.set_stored(tail, std::move(next.index_digests));
   pending_.reset();
   return {};
 }
 
 bool ContiguousBackend::wants_reclaim() const {
-  const auto size = file_->size();
+  const auto size = file_.reader().size();
   return size && *size > places_.end();
 }
 
 Status ContiguousBackend::reclaim() {
   const auto end = places_.end();
-  FRAMEFS_TRY(const auto size, file_->size());
+  FRAMEFS_TRY(const auto size, file_.reader().size());
   if (size <= end) return {};
   FRAMEFS_CHECK(check_unchanged());
-  state_.begin_truncate(end);
-  if (::ftruncate(file_->fd(), static_cast<off_t>(end)) != 0) return system_error("ftruncate");
-  state_.truncated(*file_, end);
-  return {};
+  return file_.truncate(end);
 }
 
 void ContiguousBackend::discard_stored() {
@@ -435,26 +376,9 @@ void ContiguousBackend::discard_stored() {
   static_cast<void>(reclaim());  // the bytes are dead space otherwise
 }
 
-void ContiguousBackend::set_params(const codec::FrameHeader& header) {
-  Head head{};
-  codec::encode_frame_header(header, false, head);
-  next_head_ = head;
-}
-
-void ContiguousBackend::set_chunksize(std::uint32_t chunksize) {
-  Head head = next_head_.value_or(state_.head());
-  codec::patch_frame_chunksize(chunksize, head);
-  next_head_ = head;
-}
-
 Result<std::uint64_t> ContiguousBackend::live_bytes(std::span<const std::int64_t> entries) {
   auto live = header_len_ + places_.tail().size;
-  for (std::size_t i = 0; i < entries.size(); ++i) {
-    if (i % kSizesPerStep == 0) FRAMEFS_CHECK(begin_step());
-    if (entries[i] < 0) continue;
-    FRAMEFS_TRY(const auto size, places_.stored_bytes(entries[i]));
-    live += size;
-  }
+  FRAMEFS_CHECK(for_each_chunk(entries, [&](std::size_t, std::uint32_t size) { live += size; }));
   return live;
 }
 

@@ -10,7 +10,7 @@
 #include "codec/frame/frame.h"
 #include "codec/frame/index_encoder.h"
 #include "fs/write/commit/chunk_places.h"
-#include "fs/write/commit/committed_state.h"
+#include "fs/write/commit/contiguous_file.h"
 #include "fs/write/commit/frame_backend.h"
 
 namespace framefs::fs {
@@ -33,12 +33,12 @@ class ContiguousBackend final : public FrameBackend {
                                                          const codec::Limits& limits);
 
   Status check_unchanged() override;
-  [[nodiscard]] std::uint64_t touches() const override { return state_.touches(); }
-  void expect_removal() override { state_.expect_removal(); }
-  [[nodiscard]] bool is_orphan() const override { return state_.is_orphan(); }
+  [[nodiscard]] std::uint64_t touches() const override { return file_.touches(); }
+  void expect_removal() override { file_.expect_removal(); }
+  [[nodiscard]] bool is_orphan() const override { return file_.is_orphan(); }
   // Stores the frame for which an empty file stands.
   Status begin_writing() override;
-  void note_times() override { state_.note_times(*file_); }
+  void note_times() override { file_.note_times(); }
   Result<std::int64_t> write_chunk(std::span<const std::byte> chunk) override;
   void drop(std::int64_t entry) override;
   Status prepare(const FrameContent& content) override;
@@ -48,30 +48,28 @@ class ContiguousBackend final : public FrameBackend {
   [[nodiscard]] std::uint64_t max_empty_trailer() const noexcept override;
   void release_old_states() override {}
   void discard_stored() override;
-  void set_params(const codec::FrameHeader& header) override;
-  void set_chunksize(std::uint32_t chunksize) override;
-  [[nodiscard]] int content_fd() const noexcept override { return file_->fd(); }
-  [[nodiscard]] int lock_fd() const noexcept override { return file_->fd(); }
-  [[nodiscard]] Result<struct stat> content_stat() const override { return stat_of(file_->fd()); }
+  void set_params(const codec::FrameHeader& header) override { file_.set_params(header); }
+  void set_chunksize(std::uint32_t chunksize) override { file_.set_chunksize(chunksize); }
+  [[nodiscard]] int content_fd() const noexcept override { return file_.fd(); }
+  [[nodiscard]] int lock_fd() const noexcept override { return file_.fd(); }
+  [[nodiscard]] Result<struct stat> content_stat() const override { return stat_of(file_.fd()); }
   Status compact(const FrameContent& content, const Moved& moved) override;
   Usage usage(std::span<const std::int64_t> entries) override;
 
  private:
-  using Head = CommittedState::Head;
   struct Pending {  // the frame after publish()
     codec::FrameSizes sizes;
     codec::ByteRange tail;
     std::uint64_t tail_checksum = 0;
     std::vector<codec::IndexEncoder::Digest> index_digests{};
-    bool in_one_write = false;  // with the bytes of `rest`, which follow the fixed header
-    std::vector<std::byte> rest{};
+    std::vector<std::byte> rest{};  // written with the fixed header, which it follows
   };
 
   ContiguousBackend(std::shared_ptr<const FileReader> file, const codec::Limits& limits)
-      : file_(std::move(file)), limits_(limits), places_(file_) {}
+      : file_(file), limits_(limits), places_(std::move(file)) {}
   Status sync_files() override;
   Status store(std::uint64_t at, std::span<const std::byte> bytes);
-  [[nodiscard]] codec::FrameSizes empty_sizes(std::span<const std::byte> trailer) const noexcept;
+  [[nodiscard]] Pending without_chunks(std::span<const std::byte> trailer) const;
   Status prepare_empty(std::span<const std::byte> trailer);
   Status rewrite_empty(std::span<const std::byte> trailer);
   Status vacate_head(std::uint64_t size);
@@ -85,21 +83,19 @@ class ContiguousBackend final : public FrameBackend {
   Status prepare_aside(std::uint64_t nbytes, std::span<std::int64_t> entries,
                        std::span<const std::uint32_t> sizes, std::uint64_t least, bool moves_once,
                        const TrailerOf& trailer_of);
-  [[nodiscard]] Result<bool> has_trailer(std::span<const std::byte> trailer) const;
   Status commit_prepared();
   Status write_tail(std::uint64_t at, std::uint64_t nbytes, codec::IndexEncoder::Encoded tail);
-  // The bytes that the committed state needs.  Errors: those of begin_step() and of reading.
+  template <class Body>
+  Status for_each_chunk(std::span<const std::int64_t> entries, const Body& body);
+  // The bytes that the committed state needs.  Errors: those of for_each_chunk().
   Result<std::uint64_t> live_bytes(std::span<const std::int64_t> entries);
   void forget_pending();
 
-  const std::shared_ptr<const FileReader> file_;
+  ContiguousFile file_;
   const codec::Limits limits_;
   std::uint32_t header_len_ = 0;
-  CommittedState state_;
-  std::vector<std::byte> first_bytes_;  // of an empty file: the frame that it is to get
-  std::optional<Head> next_head_;       // set if the parameters change as well
-  bool is_empty_ = false;               // whether the committed state is empty
-  codec::IndexEncoder index_;           // knows the index of the committed state
+  bool is_empty_ = false;      // whether the committed state is empty
+  codec::IndexEncoder index_;  // knows the index of the committed state
   std::optional<Pending> pending_;
   std::uint64_t copied_bytes_ = 0;  // by copy_chunk(), since the last sync there
   ChunkPlaces places_;
