@@ -56,23 +56,7 @@ Result<std::unique_ptr<SparseBackend>> SparseBackend::open(
   made->next_head_.resize(header.header_len);
   FRAMEFS_CHECK(made->index_->read_at(0, made->next_head_));
   made->cbytes_ = header.cbytes;
-  // A number that no chunk has is free.  A file with such a number belongs to no state.
-  std::vector<std::uint32_t> ids;
-  for (const auto entry : entries) {
-    if (std::cmp_greater(entry, codec::kMaxChunkFileId)) made->has_shared_files_ = true;
-    if (entry >= 0) ids.push_back(static_cast<std::uint32_t>(entry));
-  }
-  std::ranges::sort(ids);
-  if (std::ranges::adjacent_find(ids) != ids.end()) made->has_shared_files_ = true;
-  const auto end = ids.empty() ? 0 : std::uint64_t{ids.back()} + 1;
-  made->numbers_.with([&](Numbers& numbers) {
-    numbers.space = codec::FrameSpace(end);
-    std::uint64_t next = 0;
-    for (const std::uint64_t at : ids) {
-      if (at > next) numbers.space.add_dead({next, at - next});
-      next = at + 1;
-    }
-  });
+  made->numbers_.begin(entries);
   return made;
 }
 
@@ -87,7 +71,7 @@ Result<struct stat> SparseBackend::content_stat() const {
 Result<std::int64_t> SparseBackend::write_chunk(std::span<const std::byte> chunk) {
   FRAMEFS_CHECK(check_unchanged());
   while (true) {
-    FRAMEFS_TRY(const auto number, take_number(chunk.size()));
+    FRAMEFS_TRY(const auto number, numbers_.take(chunk.size()));
     files_->forget(number);
     auto fd = make_chunk_file(number);
     if (fd && !*fd) continue;
@@ -101,26 +85,6 @@ Result<std::int64_t> SparseBackend::write_chunk(std::span<const std::byte> chunk
   }
 }
 
-Result<std::uint32_t> SparseBackend::take_number(std::size_t size) {
-  const auto id = numbers_.with([&](Numbers& numbers) {
-    // Allocates low numbers first, because the reference library refuses high ones: see
-    // is_refused().
-    const auto number = numbers.space.allocate_from(0, 1);
-    if (number > codec::kMaxChunkFileId) {
-      numbers.space.take_back({number, 1});
-      return number;
-    }
-    numbers.fresh.emplace(static_cast<std::uint32_t>(number), size);
-    numbers.cbytes_change += static_cast<std::int64_t>(size);
-    return number;
-  });
-  if (id > codec::kMaxChunkFileId) {
-    return codec::fail_value(Errc::over_limit, "number of a chunk file", 0,
-                             static_cast<std::int64_t>(id));
-  }
-  return static_cast<std::uint32_t>(id);
-}
-
 // Returns nothing if the name is taken: by a file that another writer is about to add to the frame,
 // that an interrupted commit has left, or that any user has put there.  Nothing tells them apart,
 // so the file is never opened, and this backend does not try its number again.
@@ -129,10 +93,7 @@ Result<UniqueFd> SparseBackend::make_chunk_file(std::uint32_t number) {
                        O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, kChunkFileMode));
   if (fd) return fd;
   if (errno == EEXIST) {
-    numbers_.with([&](Numbers& numbers) {
-      numbers.cbytes_change -= static_cast<std::int64_t>(numbers.fresh.at(number));
-      numbers.fresh.erase(number);
-    });
+    numbers_.reject(number);
     return UniqueFd();
   }
   return system_error("open");
@@ -149,24 +110,9 @@ void SparseBackend::drop(std::int64_t entry) {
   struct stat st{};
   const bool is_known =
       ::fstatat(directory_.get(), ChunkFiles::name_of(id).c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0;
-  const bool was_fresh = numbers_.with([&](Numbers& numbers) {
-    const auto found = numbers.fresh.find(id);
-    if (found == numbers.fresh.end()) {
-      if (is_known && !has_shared_files_) numbers.cbytes_change -= st.st_size;
-      if (!has_shared_files_) numbers.space.retire({id, 1});
-      return false;
-    }
-    numbers.cbytes_change -= static_cast<std::int64_t>(found->second);
-    numbers.space.take_back({id, 1});
-    numbers.fresh.erase(found);
-    return true;
-  });
-  if (was_fresh) {
-    // If another process has changed the frame, that process may use the file by now.
-    if (check_unchanged()) remove_file(id);
-  } else if (!has_shared_files_) {
-    retired_.push_back(id);
-  }
+  // If another process has changed the frame, that process may use the file by now.
+  const bool was_fresh = numbers_.drop(id, is_known ? static_cast<std::uint64_t>(st.st_size) : 0);
+  if (was_fresh && check_unchanged()) remove_file(id);
 }
 
 void SparseBackend::note_times() {
@@ -202,7 +148,7 @@ Status SparseBackend::write_index_file(std::span<const std::byte> bytes) {
 Status SparseBackend::prepare(const FrameContent& content) {
   next_index_ = nullptr;
   FRAMEFS_CHECK(check_unchanged());
-  const auto change = numbers_.with([](const Numbers& numbers) { return numbers.cbytes_change; });
+  const auto change = numbers_.added_bytes();
   // The header of an untrusted frame may name less than its chunks take, or the largest number.
   constexpr std::uint64_t kMaxBytes = std::numeric_limits<std::int64_t>::max();
   const auto dropped = static_cast<std::uint64_t>(std::max<std::int64_t>(0, -change));
@@ -231,12 +177,7 @@ Status SparseBackend::prepare(const FrameContent& content) {
 // Syncs the new files and their names, to which the new index will refer.  It does so file by file:
 // a sync of the filesystem would wait for the data of all other files.
 Status SparseBackend::sync_files() {
-  const auto ids = numbers_.with([](const Numbers& numbers) {
-    std::vector<std::uint32_t> fresh;
-    fresh.reserve(numbers.fresh.size());
-    for (const auto& [id, size] : numbers.fresh) fresh.push_back(id);
-    return fresh;
-  });
+  const auto ids = numbers_.fresh();
   // All writes begin before the first wait, so that the filesystem can join them.
   if (ids.size() > 1) {
     for (const auto id : ids) {
@@ -274,13 +215,7 @@ Status SparseBackend::publish() {
   const auto header_len = next_head_.size();
   publication.done({header_len, next_len_ - header_len}, next_checksum_);
   cbytes_ = next_cbytes_;
-  removable_.insert(removable_.end(), dead_.begin(), dead_.end());
-  dead_ = std::exchange(retired_, {});
-  numbers_.with([](Numbers& numbers) {
-    numbers.space.commit();
-    numbers.fresh.clear();
-    numbers.cbytes_change = 0;
-  });
+  numbers_.commit();
   return {};
 }
 
@@ -293,7 +228,7 @@ bool SparseBackend::is_refused(std::int64_t entry) const noexcept {
 
 FrameBackend::Usage SparseBackend::usage(std::span<const std::int64_t> entries) {
   // A compaction would store shared files once for each chunk.
-  const bool has_refused = !has_shared_files_ && std::ranges::any_of(entries, [&](auto entry) {
+  const bool has_refused = !numbers_.are_shared() && std::ranges::any_of(entries, [&](auto entry) {
     return is_refused(entry);
   });
   return {.total = cbytes_, .dead = 0, .is_refused = has_refused};
@@ -366,13 +301,13 @@ Status SparseBackend::compact(const FrameContent& content, const Moved& moved) {
 
 Status SparseBackend::reclaim() {
   FRAMEFS_CHECK(check_unchanged());
-  for (const auto id : std::exchange(removable_, {})) remove_file(id);
+  for (const auto id : numbers_.take_removable()) remove_file(id);
   return {};
 }
 
 void SparseBackend::release_old_states() {
   if (!check_unchanged()) return;
-  for (const auto id : std::exchange(dead_, {})) remove_file(id);
+  for (const auto id : numbers_.take_dead()) remove_file(id);
 }
 
 void SparseBackend::keep_readable(std::span<const std::int64_t> entries) {
@@ -385,12 +320,7 @@ void SparseBackend::keep_readable(std::span<const std::int64_t> entries) {
 }
 
 void SparseBackend::discard_stored() {
-  const auto fresh = numbers_.with([](const Numbers& numbers) {
-    std::vector<std::uint32_t> ids;
-    for (const auto& [id, size] : numbers.fresh) ids.push_back(id);
-    return ids;
-  });
-  for (const auto id : fresh) drop(id);
+  for (const auto id : numbers_.fresh()) drop(id);
   next_index_ = nullptr;
   // Also left by a commit that has failed.  If another process has changed the frame, the file may
   // be its next index.

@@ -4,14 +4,12 @@
 #include <limits>
 #include <memory>
 #include <optional>
-#include <unordered_map>
 #include <vector>
 
 #include "codec/core/limits.h"
 #include "codec/frame/frame.h"
-#include "codec/frame/frame_space.h"
-#include "fs/core/guarded.h"
 #include "fs/source/chunk_files.h"
+#include "fs/write/commit/chunk_numbers.h"
 #include "fs/write/commit/committed_state.h"
 #include "fs/write/commit/frame_backend.h"
 
@@ -60,12 +58,6 @@ class SparseBackend final : public FrameBackend {
   Usage usage(std::span<const std::int64_t> entries) override;
 
  private:
-  struct Numbers {
-    codec::FrameSpace space{0};
-    std::unordered_map<std::uint32_t, std::uint64_t>
-        fresh;  // sizes of the chunks stored since the last commit
-    std::int64_t cbytes_change = 0;
-  };
   SparseBackend(UniqueFd directory, std::shared_ptr<const ChunkFiles> files)
       : directory_(std::move(directory)), files_(std::move(files)) {}
   Status sync_files() override;
@@ -81,28 +73,21 @@ class SparseBackend final : public FrameBackend {
                                                      std::size_t& at);
   Status commit_durably(const FrameContent& content);
   [[nodiscard]] Result<std::shared_ptr<const FileReader>> open_index() const;
-  Result<std::uint32_t> take_number(std::size_t size);
   Result<UniqueFd> make_chunk_file(std::uint32_t number);
   Status write_index_file(std::span<const std::byte> bytes);
   void remove_file(std::uint32_t id);
 
   const UniqueFd directory_;
   const std::shared_ptr<const ChunkFiles> files_;
-  std::shared_ptr<const FileReader> index_;  // the index file as committed
-  CommittedState state_;                     // of the index file
-  // Several chunks had one file at opening, as the index of an untrusted frame may say: no file of
-  // that time is removed.
-  bool has_shared_files_ = false;
+  std::shared_ptr<const FileReader> index_;       // the index file as committed
+  CommittedState state_;                          // of the index file
   std::vector<std::byte> next_head_;              // header and metalayers
   std::uint64_t cbytes_ = 0;                      // of the committed state
   std::uint64_t next_cbytes_ = 0;                 // of the prepared state
   std::shared_ptr<const FileReader> next_index_;  // the file of the prepared state
   std::uint64_t next_len_ = 0;                    // its size
   std::uint64_t next_checksum_ = 0;               // of the bytes behind its header and metalayers
-  std::vector<std::uint32_t> retired_;    // ids that the committed state has but the next has not
-  std::vector<std::uint32_t> dead_;       // ids that only the state before the committed one has
-  std::vector<std::uint32_t> removable_;  // ids whose files are to be removed
-  Guarded<Numbers> numbers_;
+  ChunkNumbers numbers_;
 };
 
 }  // namespace framefs::fs
