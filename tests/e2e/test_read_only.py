@@ -1,4 +1,4 @@
-"""Changes that a mount refuses: of a read-only SOURCE, of members of containers, beside a single frame."""
+"""Changes that a mount refuses: in a read-only SOURCE, in a container, beside a single frame."""
 
 import errno
 import os
