@@ -14,12 +14,8 @@ constexpr std::uint64_t kLargeRequest = 64u << 10;
 // Most programs that read the beginning of a file by large requests go on to its end.  They may
 // read the header before.
 constexpr std::uint64_t kBeginning = 256u << 10;
-// So do most of those that read this much from the first byte on.
-constexpr std::uint64_t kMuchOfBeginning = 256u << 10;
 // A shorter run, with what the kernel reads around it, is a part of a slice as often as not.
 constexpr std::uint64_t kMinRun = 192u << 10;
-// A shorter run may be a plane of an array.
-constexpr std::uint64_t kLongRun = 4u << 20;
 // Windows.
 constexpr std::uint64_t kFirstWindow = 8u << 20;
 constexpr std::uint64_t kMaxWindow = 64u << 20;
@@ -56,12 +52,15 @@ void NextReads::Run::add(ByteRange read) noexcept {
   has_large_begin = has_large_begin || (is_large && begin < kBeginning);
 }
 
-std::uint64_t NextReads::Run::window() const noexcept {
-  const auto large = std::min(kGrowth * size(), kMaxWindow);
-  if (has_large_begin) return std::max(large, kFirstWindow);
-  if (begin == 0 && size() >= kMuchOfBeginning) return large;
-  if (size() > kLongRun) return large;
-  return size() <= kMinRun ? 0 : size() * 3 / 8;
+// A run is expected to be as long as the two before it.  One that goes on behind their ends has no
+// end that is known.
+std::uint64_t NextReads::window() const noexcept {
+  const auto size = run_.size();
+  const auto large = std::min(kGrowth * size, kMaxWindow);
+  if (run_.has_large_begin) return std::max(large, kFirstWindow);
+  const auto [shortest, longest] = std::ranges::minmax(last_sizes_);
+  if (size > longest + kRounding) return size > kMinRun ? large : 0;
+  return shortest > size + kRounding ? shortest - size : 0;
 }
 
 void NextReads::begin_run(ByteRange read) {
@@ -79,6 +78,7 @@ void NextReads::begin_run(ByteRange read) {
   }
   // The kernel's read-ahead makes some of the runs longer.
   run_size_ = distances_ > 1 ? std::min(run_size_, run_.size()) : run_.size();
+  last_sizes_ = {last_sizes_[1], run_.size()};
   run_ = {.begin = read.offset, .end = read.offset};
   named_to_ = 0;
 }
@@ -101,7 +101,7 @@ std::vector<ByteRange> NextReads::note(ByteRange read) {
   run_.add(read);
   if (is_new && is_regular()) return next_runs();
   if (is_regular() && run_.size() <= run_size_ + kRounding) return {};
-  const auto window = run_.window();
+  const auto window = this->window();
   if (window == 0) return {};
   const auto to = run_.end + window;
   if (to < named_to_ + window / kStepsPerWindow) return {};

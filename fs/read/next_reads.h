@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -10,9 +11,9 @@ namespace framefs::fs {
 using codec::ByteRange;
 
 // The reads of one open file so far, and the bytes that its reader will probably want next.  Two
-// kinds of readers show it: one that reads on without gaps, and one that makes equal runs at equal
-// distances, as a slice of an array does.  The bytes that are named in vain are at most half of
-// those that were read, but for readers of a whole file.
+// kinds of readers show it: one that reads on without gaps, and one that makes equal runs, as a
+// slice of an array does, at equal distances or not.  The bytes that are named in vain are at most
+// four times those of a run, and only for a run that is longer than the two before it.
 // Threads: one at a time.
 class NextReads {
  public:
@@ -31,15 +32,16 @@ class NextReads {
     [[nodiscard]] std::uint64_t size() const noexcept { return end - begin; }
     [[nodiscard]] bool is_continued_by(ByteRange read) const noexcept;
     void add(ByteRange read) noexcept;
-    // The size of the range behind the run that is probably wanted.
-    [[nodiscard]] std::uint64_t window() const noexcept;
   };
   void begin_run(ByteRange read);
+  // The size of the range behind the run that is probably wanted.
+  [[nodiscard]] std::uint64_t window() const noexcept;
   [[nodiscard]] bool is_regular() const noexcept;
   [[nodiscard]] std::vector<ByteRange> next_runs() const;
 
   Run run_;
-  std::uint64_t run_size_ = 0;  // of the shortest of the equal runs before
+  std::array<std::uint64_t, 2> last_sizes_{};  // of the two runs before
+  std::uint64_t run_size_ = 0;                 // of the shortest of the equal runs before
   // Equal runs at equal distances.
   std::uint64_t first_begin_ = 0;  // of the first of them
   std::uint64_t distance_ = 0;     // the mean; 0 if this run does not begin behind the one before
