@@ -29,6 +29,11 @@ constexpr std::uint64_t kLargestBlockOfParts = 1u << 20;
 constexpr std::uint64_t kMaxPartOfBlock = 8;
 // A read of at most 1/kMaxTouchOfBlock of a block is likely to be followed by reads of other parts.
 constexpr std::uint64_t kMaxTouchOfBlock = 2;
+// A reader of many blocks gets parts for this many touches of each, because a part costs a sixth of
+// its block and more.  A reader that comes back to a block after fewer touches of all blocks is in
+// the middle of a slice, and will come back again.
+constexpr std::uint32_t kEarlyTouches = 6;
+constexpr std::uint32_t kSliceTouches = 128;
 
 std::uint64_t block_bytes(const BlockRequest& request) {
   if (request.group) return request.group->nbytes();
@@ -109,7 +114,7 @@ struct BlockFetcher::Context {
   codec::Scratch stored;
   codec::Scratch plain;  // for fetch_part()
   codec::Scratch apart;  // stored bytes that are not next to the others
-  codec::Scratch first;  // the decoded first block of a chunk, for decode_rows()
+  codec::Scratch first;  // the decoded first block of a chunk, for decode_parts()
 
   [[nodiscard]] std::uint64_t memory_bytes() const noexcept {
     return decoder.memory_bytes() + stored.memory_bytes() + plain.memory_bytes() +
@@ -219,7 +224,7 @@ void BlockFetcher::decode_run(const FetchedRuns& fetched, Run run) {
 
 void BlockFetcher::fail(Job& job, const Error& error) {
   // Damaged blocks are not decoded in parts, in whatever order they are read.
-  touches_.note(key_of(job.request));
+  touches_.note_most(key_of(job.request));
   job.error = error;
   job.ticket.fail(error);
 }
@@ -300,7 +305,7 @@ auto BlockFetcher::fetch_part(const codec::ByteSource& source, const BlockReques
                               ByteRange within) -> Part {
   if (within.size > block_bytes(request) / kMaxTouchOfBlock) return {};
   const auto key = key_of(request);
-  if (!touches_.note(key)) return {.bytes = nullptr, .is_hot = true};
+  if (touches_.note(key).count > 1) return {.bytes = nullptr, .is_hot = true};
   if (!is_worth_a_part(request, within)) return {};
   const auto place = request.chunk->stored_range(request.block);
   if (!place) return {};
@@ -332,9 +337,18 @@ auto BlockFetcher::fetch_alone(const codec::ByteSource& source, const BlockReque
   return block;
 }
 
-Status BlockFetcher::decode_rows_of(const codec::ByteSource& source, Context& context,
-                                    const StoredBlock& block, std::span<const std::byte> stored,
-                                    ByteRange within, const Use& use) {
+bool BlockFetcher::is_early_part(const BlockRequest& request, ByteRange within) {
+  if (within.size > block_bytes(request) / kMaxPartOfBlock) return false;
+  const auto& chunk = *request.chunk;
+  if (!codec::StreamDecoder::stops_early(chunk.stream_format(), chunk.dictionary())) return false;
+  const auto touch = touches_.note(key_of(request));
+  const bool is_slice = touch.count > 1 && touch.age < kSliceTouches;
+  return touch.count <= kEarlyTouches && !is_slice && is_worth_a_part(request, within);
+}
+
+Status BlockFetcher::decode_part(const codec::ByteSource& source, Context& context,
+                                 const StoredBlock& block, std::span<const std::byte> stored,
+                                 ByteRange within, const Use& use) {
   const auto& request = block.request;
   const auto& chunk = *request.chunk;
   const auto whole = context.plain.take(block_bytes(request));
@@ -355,14 +369,13 @@ Status BlockFetcher::decode_rows_of(const codec::ByteSource& source, Context& co
   return {};
 }
 
-Status BlockFetcher::decode_rows(const codec::ByteSource& source,
-                                 std::span<const BlockRequest> requests, ByteRange within,
-                                 const Use& use) {
+Status BlockFetcher::decode_parts(const codec::ByteSource& source, std::span<const BlockPart> parts,
+                                  const Use& use) {
   std::vector<StoredBlock> blocks;
-  blocks.reserve(requests.size());
-  for (std::size_t i = 0; i < requests.size(); ++i) {
-    FRAMEFS_TRY(const auto stored, stored_range(requests[i]));
-    blocks.push_back({requests[i], i, stored});
+  blocks.reserve(parts.size());
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    FRAMEFS_TRY(const auto stored, stored_range(parts[i].request));
+    blocks.push_back({parts[i].request, i, stored});
   }
   std::vector<StoredBlock*> by_offset;
   const auto runs = runs_of(blocks, by_offset);
@@ -374,7 +387,7 @@ Status BlockFetcher::decode_rows(const codec::ByteSource& source,
     FRAMEFS_CHECK(source.read_at(begin, stored));
     for (const auto* const block : runs[i]) {
       const auto part = stored.subspan(block->stored.offset - begin, block->stored.size);
-      FRAMEFS_CHECK(decode_rows_of(source, *context, *block, part, within, use));
+      FRAMEFS_CHECK(decode_part(source, *context, *block, part, parts[block->place].within, use));
     }
     return {};
   };

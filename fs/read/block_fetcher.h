@@ -19,8 +19,8 @@
 #include "fs/core/worker_pool.h"
 #include "fs/read/buffer_pool.h"
 #include "fs/read/decode_cache.h"
-#include "fs/read/first_touches.h"
 #include "fs/read/range_plan.h"
+#include "fs/read/recent_touches.h"
 
 namespace framefs::fs {
 
@@ -82,13 +82,25 @@ class BlockFetcher {
   // `request` is for a block, not for a group.
   Part fetch_part(const codec::ByteSource& source, const BlockRequest& request, ByteRange within);
 
-  // Decodes the bytes `within` of each block, which are the same range in all of them, for a caller
-  // that keeps them itself: the cache is not used.  Calls use(i, block) for request i, from several
-  // threads at once; only the bytes `within` of `block` are valid.  The source is not far.
+  // Notes a touch of the bytes `within` of a block.  Returns whether decode_parts() is the better
+  // way to them than fetch(), for a reader that touches many blocks: the part is small, its decoder
+  // stops behind it, this is one of the first touches lately, and the reader does not come back to
+  // the block at once.  A block that readers come back to is decoded once and kept.
+  // Damage behind the part is not noticed, as in fetch_part().
+  [[nodiscard]] bool is_early_part(const BlockRequest& request, ByteRange within);
+
+  // A range of a block's bytes.
+  struct BlockPart {
+    BlockRequest request;  // for a block, not for a group
+    ByteRange within;
+  };
+  // Decodes parts for a caller that keeps them itself: the cache is not used.  Calls use(i, block)
+  // for part i, from several threads at once; only its bytes `within` of `block` are valid.  The
+  // source is not far.
   // Errors: one of the errors, once all work that was begun has ended.
   using Use = std::function<void(std::size_t, std::span<const std::byte>)>;
-  Status decode_rows(const codec::ByteSource& source, std::span<const BlockRequest> requests,
-                     ByteRange within, const Use& use);
+  Status decode_parts(const codec::ByteSource& source, std::span<const BlockPart> parts,
+                      const Use& use);
 
   // One block for a caller that needs it once.  A block that is not in the cache is decoded by the
   // calling thread, and does not enter the cache.  `first` is the chunk's first block, if the block
@@ -125,9 +137,9 @@ class BlockFetcher {
   // The same without a copy of the stored bytes.
   void decode_run(const FetchedRuns& fetched, Run run);
   void fail(Job& job, const Error& error);
-  static Status decode_rows_of(const codec::ByteSource& source, Context& context,
-                               const StoredBlock& block, std::span<const std::byte> stored,
-                               ByteRange within, const Use& use);
+  static Status decode_part(const codec::ByteSource& source, Context& context,
+                            const StoredBlock& block, std::span<const std::byte> stored,
+                            ByteRange within, const Use& use);
   [[nodiscard]] bool is_worth_a_part(const BlockRequest& request, ByteRange within);
   Status decode_job(const codec::ByteSource& source, Context& context, Job& job,
                     std::span<const std::byte> stored);
@@ -135,7 +147,7 @@ class BlockFetcher {
   DecodeCache& cache_;
   BufferPool& buffers_;
   WorkerPool& workers_;
-  FirstTouches touches_;
+  RecentTouches touches_;
   // No block is decoded ahead before this time.  No other data depends on this value.
   std::atomic<std::chrono::steady_clock::time_point> ahead_from_{};
   // For larger blocks, a thread allocates new memory each time.

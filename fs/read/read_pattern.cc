@@ -10,10 +10,8 @@ namespace {
 constexpr std::uint64_t kSlack = 8u << 20;
 // The bytes of a stretch that may not have been requested yet, or have been requested twice.
 constexpr std::uint64_t kMaxMismatch = 4u << 20;
-// A reader is streaming after this many bytes without a gap.
-constexpr std::uint64_t kStream = 1u << 20;
-// After a stretch of this many bytes, blocks are decoded ahead.  A page fault in a mapping, and
-// most slices of an array, read less.
+// After a stretch of this many bytes without a gap, a reader is streaming, and blocks are decoded
+// ahead of it.  A page fault in a mapping, and most slices of an array, read less.
 constexpr std::uint64_t kProof = 4u << 20;
 // A reader jumps that has made more stretches than this, of a mean size below kProof.  Page faults
 // of a mapping make stretches longer than kFault; the kernel's read-ahead does not matter to
@@ -64,7 +62,7 @@ Access ReadPattern::note(std::uint64_t offset, std::uint64_t size) {
       budget_->note_wasted(held);
     }
     state = next;
-    if (goes_on && state.bytes > kStream) return Access::streaming;
+    if (goes_on && state.bytes > kProof) return Access::streaming;
     return is_near ? Access::sequential : Access::random;
   });
 }

@@ -52,6 +52,10 @@ struct ArrayView::Batch {
   std::vector<Block> blocks;  // one for each request
   std::vector<BlockRequest> requests;
   HeldTables tables;
+  void add(Block block, BlockRequest request) {
+    blocks.push_back(block);
+    requests.push_back(std::move(request));
+  }
   // After the blocks have been decoded.
   void clear() {
     blocks.clear();
@@ -236,6 +240,8 @@ Status ArrayView::fill_batch(ReadResult& result, std::span<const Block> blocks, 
 }
 
 Status ArrayView::fetch_batch(ReadResult& result, Batch& batch, Access access) const {
+  // A reader that streams comes back to each block soon.
+  if (access != Access::streaming) FRAMEFS_CHECK(take_early_parts(batch));
   if (batch.requests.empty()) return {};
   const auto admission = frame_->services().cache.admit(BlockFetcher::needed_bytes(batch.requests));
   FRAMEFS_TRY(const auto decoded, frame_->fetch(batch.requests));
@@ -333,25 +339,63 @@ Result<std::shared_ptr<const ArrayView::DecodedPart>> ArrayView::decode_part(Byt
   return decoded;
 }
 
+// Copies what the batch needs of blocks that readers have seldom touched, without the rest of them,
+// and takes these blocks out of the batch.
+Status ArrayView::take_early_parts(Batch& batch) const {
+  Batch early{.range = batch.range, .out = batch.out, .blocks = {}, .requests = {}, .tables = {}};
+  Batch others = early;
+  for (std::size_t i = 0; i < batch.requests.size(); ++i) {
+    const auto block = batch.blocks[i];
+    auto& request = batch.requests[i];
+    const bool is_early = frame_->is_early_part(request, needed_part(block, batch.range));
+    (is_early ? early : others).add(block, std::move(request));
+  }
+  const auto decoded = decode_parts(early);
+  if (!decoded && codec::is_work_error(decoded.error())) return decoded;
+  // The fetch of the whole blocks reports which of them is damaged.
+  for (std::size_t i = 0; !decoded && i < early.requests.size(); ++i) {
+    others.add(early.blocks[i], std::move(early.requests[i]));
+  }
+  batch.blocks = std::move(others.blocks);
+  batch.requests = std::move(others.requests);
+  return {};
+}
+
+// The bytes of a block that a range of the array needs, and those between them.
+ByteRange ArrayView::needed_part(Block block, ByteRange range) const {
+  std::optional<ByteRange> part;
+  for (codec::BlockRunCursor runs(array_->layout, block.chunk, block.block, range); runs.next();) {
+    const auto& run = runs.run();
+    if (!part) part = {run.within, 0};
+    part->size = run.within + run.size - part->offset;
+  }
+  return part.value_or(ByteRange{});
+}
+
+Status ArrayView::decode_parts(const Batch& batch) const {
+  if (batch.requests.empty()) return {};
+  std::vector<BlockFetcher::BlockPart> parts;
+  parts.reserve(batch.requests.size());
+  for (std::size_t i = 0; i < batch.requests.size(); ++i) {
+    parts.push_back({batch.requests[i], needed_part(batch.blocks[i], batch.range)});
+  }
+  return frame_->decode_parts(parts, [&](std::size_t i, std::span<const std::byte> block) {
+    copy_block(batch, batch.blocks[i], block);
+  });
+}
+
 Status ArrayView::fill_part(ByteRange part, std::span<std::byte> out) const {
   Batch batch{.range = part, .out = out, .blocks = {}, .requests = {}, .tables = {}};
   Status status;
   codec::TouchedBlocks(array_->layout, part).for_each([&](ChunkIndex chunk, BlockIndex block) {
     if (status) status = plan_block(batch, {chunk, block});
     const bool is_full = batch.requests.size() == kMaxBlocksAtOnce || batch.tables.is_full();
-    if (status && is_full) status = decode_rows(batch);
+    if (!status || !is_full) return;
+    status = decode_parts(batch);
+    batch.clear();
   });
   FRAMEFS_CHECK(status);
-  return decode_rows(batch);
-}
-
-Status ArrayView::decode_rows(Batch& batch) const {
-  const auto use = [&](std::size_t i, std::span<const std::byte> block) {
-    copy_block(batch, batch.blocks[i], block);
-  };
-  FRAMEFS_CHECK(frame_->decode_rows(batch.requests, parts_->within_block(batch.range), use));
-  batch.clear();
-  return {};
+  return decode_parts(batch);
 }
 
 // A reader in C order needs each block of a band again. If a band exceeds the cache's share,
@@ -403,9 +447,8 @@ Status ArrayView::plan_block(Batch& batch, Block block) const {
     case codec::ChunkBody::blocks:
       break;
   }
-  batch.blocks.push_back(block);
   batch.tables.add(*chunk);
-  batch.requests.push_back(frame_->request(chunk, block.chunk, block.block));
+  batch.add(block, frame_->request(chunk, block.chunk, block.block));
   return {};
 }
 

@@ -86,7 +86,9 @@ class ArrayView final : public View {
   [[nodiscard]] Result<UsedPart> use_part(ByteRange part, std::uint64_t from) const;
   [[nodiscard]] Result<std::shared_ptr<const DecodedPart>> decode_part(ByteRange part) const;
   [[nodiscard]] Status fill_part(ByteRange part, std::span<std::byte> out) const;
-  Status decode_rows(Batch& batch) const;
+  Status take_early_parts(Batch& batch) const;
+  [[nodiscard]] ByteRange needed_part(Block block, ByteRange range) const;
+  [[nodiscard]] Status decode_parts(const Batch& batch) const;
 
   const std::shared_ptr<const FrameChunks> frame_;
   const Result<Array> array_;

@@ -39,12 +39,6 @@ std::optional<BandParts> BandParts::make(const codec::ArrayLayout& layout,
   return BandParts(*axis, div_up(band, div_up(band, most)));
 }
 
-// The place of the row that holds byte `offset`, counted from the first row of its block.
-std::uint64_t BandParts::row_in_block(std::uint64_t offset) const noexcept {
-  const auto step = offset / axis_.step_bytes % axis_.extent;
-  return step % axis_.chunk % axis_.block;
-}
-
 ByteRange BandParts::part_at(std::uint64_t offset) const noexcept {
   const auto step = offset / axis_.step_bytes % axis_.extent;
   const auto in_chunk = step % axis_.chunk;
@@ -56,11 +50,6 @@ ByteRange BandParts::part_at(std::uint64_t offset) const noexcept {
                 axis_.extent - (step - in_block) - first});
   const auto begin = offset - offset % axis_.step_bytes - (in_block - first) * axis_.step_bytes;
   return {begin, rows * axis_.step_bytes};
-}
-
-ByteRange BandParts::within_block(ByteRange part) const noexcept {
-  return {row_in_block(part.offset) * axis_.block_step_bytes,
-          part.size / axis_.step_bytes * axis_.block_step_bytes};
 }
 
 }  // namespace framefs::fs

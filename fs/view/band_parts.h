@@ -28,14 +28,9 @@ class BandParts {
   // The part that holds byte `offset` of the array, as a range of the array.  offset < nbytes().
   [[nodiscard]] ByteRange part_at(std::uint64_t offset) const noexcept;
 
-  // The bytes of a block that belong to a part from part_at().  They are the same in each block of
-  // the band.
-  [[nodiscard]] ByteRange within_block(ByteRange part) const noexcept;
-
  private:
   using Axis = codec::ArrayLayout::Axis;
   BandParts(const Axis& axis, std::uint64_t rows) : axis_(axis), rows_(rows) {}
-  [[nodiscard]] std::uint64_t row_in_block(std::uint64_t offset) const noexcept;
 
   Axis axis_;           // whose steps are the rows
   std::uint64_t rows_;  // of a part; the last part of a band may have fewer

@@ -66,9 +66,12 @@ class CachedFrame final : public FrameChunks {
     return services_.blocks.fetch_part(*origin_.chunks, request, within);
   }
   [[nodiscard]] ContentId content() const override { return content_id_; }
-  Status decode_rows(std::span<const BlockRequest> requests, ByteRange within,
-                     const BlockFetcher::Use& use) const override {
-    return services_.blocks.decode_rows(*origin_.chunks, requests, within, use);
+  [[nodiscard]] bool is_early_part(const BlockRequest& request, ByteRange within) const override {
+    return !is_far() && services_.blocks.is_early_part(request, within);
+  }
+  Status decode_parts(std::span<const BlockFetcher::BlockPart> parts,
+                      const BlockFetcher::Use& use) const override {
+    return services_.blocks.decode_parts(*origin_.chunks, parts, use);
   }
   Status read_plain(const codec::Chunk& chunk, ChunkIndex index, std::uint64_t offset,
                     std::span<std::byte> out) const override;

@@ -110,11 +110,15 @@ class FrameChunks {
   }
   // The content id of all chunks; empty if each chunk has its own, because the frame changes.
   [[nodiscard]] virtual ContentId content() const { return {}; }
-  // BlockFetcher::decode_rows() for a frame with a content().  Errors are not logged.
-  [[nodiscard]] virtual Status decode_rows(std::span<const BlockRequest> /*requests*/,
-                                           ByteRange /*within*/,
-                                           const BlockFetcher::Use& /*use*/) const {
-    return codec::fail(codec::Errc::internal, "rows of blocks");
+  // BlockFetcher::is_early_part(); false for a frame that changes or is far.
+  [[nodiscard]] virtual bool is_early_part(const BlockRequest& /*request*/,
+                                           ByteRange /*within*/) const {
+    return false;
+  }
+  // BlockFetcher::decode_parts() for a frame with a content().  Errors are not logged.
+  [[nodiscard]] virtual Status decode_parts(std::span<const BlockFetcher::BlockPart> /*parts*/,
+                                            const BlockFetcher::Use& /*use*/) const {
+    return codec::fail(codec::Errc::internal, "parts of blocks");
   }
   // Reads bytes that the chunk stores uncompressed.
   [[nodiscard]] virtual Status read_plain(const codec::Chunk& chunk, ChunkIndex index,

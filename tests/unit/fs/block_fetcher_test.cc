@@ -1,6 +1,7 @@
 #include "fs/read/block_fetcher.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <limits>
 #include <memory>
@@ -638,6 +639,51 @@ TEST_CASE("block_fetcher: a codec that decodes whole blocks gives parts while bl
   Fetching full(kLessThanOneBlock);
   read_one_block_often(full);
   CHECK(is_part(full));
+}
+
+TEST_CASE("block_fetcher: the first touches of a block take parts, if they do not follow at once",
+          "[fs][block_fetcher][unit]") {
+  constexpr std::uint32_t kBlocks = 256;
+  Sample sample;
+  sample.add(test::ramp(kBlocks * 1024, 4), spec_of(1024, {test::Filter::shuffle}));
+  sample.open();
+  const auto count_early = [&](Fetching& fetching, std::size_t first, std::size_t end) {
+    int count = 0;
+    for (auto block = first; block < end; ++block) {
+      count += fetching.fetcher.is_early_part(sample.request(0, block), {100, 64}) ? 1 : 0;
+    }
+    return count;
+  };
+  Fetching far_apart;
+  for (int touch = 0; touch < 6; ++touch) CHECK(count_early(far_apart, 0, kBlocks) == kBlocks);
+  CHECK(count_early(far_apart, 0, kBlocks) == 0);  // all blocks have been touched often
+  Fetching slice;
+  CHECK(count_early(slice, 0, 32) == 32);
+  CHECK(count_early(slice, 0, 32) == 0);
+  Fetching large;
+  CHECK_FALSE(large.fetcher.is_early_part(sample.request(0, 1), {0, 200}));
+  CHECK(large.fetcher.is_early_part(sample.request(0, 1), {0, 64}));  // that was no touch
+}
+
+// Oracle: the data.
+TEST_CASE("block_fetcher: parts of several blocks are decoded without the cache",
+          "[fs][block_fetcher][unit]") {
+  Sample sample;
+  sample.add(test::ramp(16 * 1024, 4), spec_of(1024, {test::Filter::shuffle}));
+  sample.open();
+  Fetching fetching;
+  std::vector<BlockFetcher::BlockPart> parts;
+  for (const std::size_t block : {3U, 0U, 7U}) {
+    parts.push_back({sample.request(0, block), {block * 8, 100 + block}});
+  }
+  std::array<bool, 3> is_right{};
+  REQUIRE(fetching.fetcher.decode_parts(sample.source(), parts, [&](auto i, auto block) {
+    const auto [offset, size] = parts[i].within;
+    const auto wanted = sample.block(0, parts[i].request.block.value).subspan(offset, size);
+    is_right.at(i) = std::ranges::equal(block.subspan(offset, size), wanted);
+  }));
+  CHECK(is_right == std::array{true, true, true});
+  CHECK(fetching.cache.held_bytes() == 0);
 }
 
 TEST_CASE("block_fetcher: there are no parts of blocks that are known, nor large ones",
