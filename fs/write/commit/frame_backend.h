@@ -84,11 +84,7 @@ class FrameBackend {
   // Errors: no_space, system; those of check_unchanged().
   virtual Status prepare(const FrameContent& content) = 0;
   // An error is final for this frame: it then is_lost().
-  Status sync() {
-    auto status = sync_files();
-    if (!status) loss_.store(Loss::by_sync, std::memory_order_relaxed);
-    return status;
-  }
+  Status sync() { return note_sync(sync_files()); }
   virtual Status publish() = 0;
 
   // To be called before the files of the frame are removed: chunks of the index `entries` can be
@@ -181,6 +177,11 @@ class FrameBackend {
 
  protected:
   virtual Status sync_files() = 0;
+  // To be called with the result of any sync of bytes of the frame.  Threads: any number.
+  Status note_sync(Status status) {
+    if (!status) loss_.store(Loss::by_sync, std::memory_order_relaxed);
+    return status;
+  }
   // To be called before each step of compact().  Errors: ECANCELED once `is_over()` is true.
   Status begin_step() {
     if (!is_over_ || !is_over_()) return {};

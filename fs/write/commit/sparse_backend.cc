@@ -77,6 +77,7 @@ Result<std::int64_t> SparseBackend::write_chunk(std::span<const std::byte> chunk
     if (fd && !*fd) continue;
     const Status written = fd ? write_fully(fd->get(), 0, chunk) : std::unexpected(fd.error());
     if (written) {
+      FRAMEFS_CHECK(note_sync(written_.add(number, std::move(*fd))));
       checksums()->note(number, chunk);
       return std::int64_t{number};
     }
@@ -100,6 +101,7 @@ Result<UniqueFd> SparseBackend::make_chunk_file(std::uint32_t number) {
 }
 
 void SparseBackend::remove_file(std::uint32_t id) {
+  written_.drop(id);
   ::unlinkat(directory_.get(), ChunkFiles::name_of(id).c_str(), 0);
   files_->forget(id);
 }
@@ -177,18 +179,7 @@ Status SparseBackend::prepare(const FrameContent& content) {
 // Syncs the new files and their names, to which the new index will refer.  It does so file by file:
 // a sync of the filesystem would wait for the data of all other files.
 Status SparseBackend::sync_files() {
-  const auto ids = numbers_.fresh();
-  // All writes begin before the first wait, so that the filesystem can join them.
-  if (ids.size() > 1) {
-    for (const auto id : ids) {
-      FRAMEFS_TRY(const auto file, open_chunk_file(id));
-      ::sync_file_range(file.get(), 0, 0, SYNC_FILE_RANGE_WRITE);
-    }
-  }
-  for (const auto id : ids) {
-    FRAMEFS_TRY(const auto file, open_chunk_file(id));
-    FRAMEFS_CHECK(sync_file(file.get()));
-  }
+  FRAMEFS_CHECK(written_.sync());
   if (next_index_) FRAMEFS_CHECK(sync_file(next_index_->fd()));
   return sync_file(directory_.get());
 }

@@ -12,6 +12,7 @@
 #include "fs/write/commit/chunk_numbers.h"
 #include "fs/write/commit/committed_state.h"
 #include "fs/write/commit/frame_backend.h"
+#include "fs/write/commit/unsynced_files.h"
 
 namespace framefs::fs {
 
@@ -88,6 +89,7 @@ class SparseBackend final : public FrameBackend {
   std::uint64_t next_len_ = 0;                    // its size
   std::uint64_t next_checksum_ = 0;               // of the bytes behind its header and metalayers
   ChunkNumbers numbers_;
+  UnsyncedFiles written_;  // since the last sync
 };
 
 }  // namespace framefs::fs

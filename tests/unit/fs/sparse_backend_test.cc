@@ -1,5 +1,6 @@
 #include "fs/write/commit/sparse_backend.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -91,6 +92,39 @@ TEST_CASE("sparse_backend: a commit without numbers for its files leaves all sto
     CHECK_FALSE(session->commit(true));
   }
   CHECK(test::read_stored(path) == before);
+}
+
+// How many files in a folder this process has open for writing.
+std::size_t open_for_writing(const std::filesystem::path& folder) {
+  std::size_t count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    std::error_code gone;
+    const auto path = std::filesystem::read_symlink(entry.path(), gone);
+    if (gone || path.parent_path() != folder) continue;
+    const auto fd = std::stoi(entry.path().filename());
+    if ((::fcntl(fd, F_GETFL) & O_ACCMODE) == O_WRONLY) ++count;
+  }
+  return count;
+}
+
+// The kernel may forget a failed write of a file that nobody has open.
+TEST_CASE("sparse_backend: chunk files are open until they are synced, but not too many of them",
+          "[fs][write][unit]") {
+  constexpr std::size_t kMost = 32;
+  const test::TempDirectory folder;
+  const auto path = folder.path() / "x.b2frame";
+  const auto chunk = test::noise(kChunk, 1);
+  test::write_sparse_frame(path, test::build_sparse_frame(spec_of(chunk, 1)));
+  test::WriteMount mount;
+  const auto session = mount.open(path);
+  for (std::uint64_t i = 1; i < 6; ++i) test::write_at(*session, i * kChunk, chunk);
+  REQUIRE(session->flush());
+  CHECK(open_for_writing(path) == 5);
+  REQUIRE(session->commit(true));
+  CHECK(open_for_writing(path) == 0);
+  for (std::uint64_t i = 6; i < 6 + 3 * kMost; ++i) test::write_at(*session, i * kChunk, chunk);
+  REQUIRE(session->flush());
+  CHECK(open_for_writing(path) < kMost);
 }
 
 TEST_CASE("sparse_backend: given up changes leave no file of theirs", "[fs][write][unit]") {
