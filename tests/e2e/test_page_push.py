@@ -96,7 +96,8 @@ class HotBlocks(MountCase):
             self.assertEqual(pushed_bytes(mount), pushed)
 
     def test_the_size_does_not_change(self):
-        content = self.content[:9 * BLOCK + 3 * PAGE + 100]
+        # Only whole pages are stored: the last block has some.
+        content = self.content[:9 * BLOCK + 3 * mmap.PAGESIZE + 100]
         self.make_frame(content, self.source / "odd.b2frame", "--codec", "lz4", "--block", str(BLOCK))
         with self.mount(*self.OPTIONS) as mount, open(mount.path("odd"), "rb", buffering=0) as file:
             os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_RANDOM)
