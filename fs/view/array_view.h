@@ -8,7 +8,8 @@
 
 #include "codec/array/array_layout.h"
 #include "codec/array/run_cursor.h"
-#include "fs/view/band_parts.h"
+#include "fs/view/array_bands.h"
+#include "fs/view/array_blocks.h"
 #include "fs/view/frame_chunks.h"
 #include "fs/view/view.h"
 
@@ -57,44 +58,22 @@ class ArrayView final : public View {
     codec::ArrayLayout layout;
     std::string header;
   };
-  struct Block {
-    ChunkIndex chunk;
-    BlockIndex block;
-  };
-  struct Batch;
-  struct DecodedPart;
-  struct UsedPart;
   static Result<Array> open(const FrameChunks& frame, Header header);
 
-  // Opens the chunk of a block. The chunk must be split into blocks as the array is.
-  [[nodiscard]] Result<std::shared_ptr<const codec::Chunk>> open_chunk(ChunkIndex index) const;
   Status fill(ReadResult& result, ByteRange range, std::span<std::byte> out, Access access) const;
   class Touches;
   [[nodiscard]] ByteRange within_array(ByteRange shown) const;
-  Status fill_batch(ReadResult& result, std::span<const Block> blocks, ByteRange range,
+  Status fill_batch(ReadResult& result, std::span<const ArrayBlocks::Block> blocks, ByteRange range,
                     std::span<std::byte> out, Access access) const;
-  Status plan_block(Batch& batch, Block block) const;
-  Status fetch_batch(ReadResult& result, Batch& batch, Access access) const;
-  [[nodiscard]] Result<BlockFetcher::Block> read_plain_block(const codec::Chunk& chunk,
-                                                             Block block) const;
-  void copy_block(const Batch& batch, Block block, std::span<const std::byte> bytes) const;
-  [[nodiscard]] bool is_kept(Block block) const noexcept;
-  // Parts of bands, for a reader of an array whose bands exceed the cache: see BandParts.
-  [[nodiscard]] std::unique_ptr<const BandParts> make_parts(std::uint64_t cache_bytes) const;
-  Result<bool> answer_from_part(ReadResult& result, ByteRange range) const;
-  Status fill_by_parts(ReadResult& result, ByteRange range, std::span<std::byte> out) const;
-  [[nodiscard]] Result<UsedPart> use_part(ByteRange part, std::uint64_t from) const;
-  [[nodiscard]] Result<std::shared_ptr<const DecodedPart>> decode_part(ByteRange part) const;
-  [[nodiscard]] Status fill_part(ByteRange part, std::span<std::byte> out) const;
-  Status take_early_parts(Batch& batch) const;
-  [[nodiscard]] ByteRange needed_part(Block block, ByteRange range) const;
-  [[nodiscard]] Status decode_parts(const Batch& batch) const;
+  Status fetch_batch(ReadResult& result, ArrayBlocks::Batch& batch, Access access) const;
+  [[nodiscard]] bool is_kept(ArrayBlocks::Block block) const noexcept;
 
   const std::shared_ptr<const FrameChunks> frame_;
   const Result<Array> array_;
   const std::uint64_t batch_bytes_;     // limit of the blocks that a read pins at a time
   const std::uint32_t kept_per_mille_;  // of the blocks; kept while a reader reads the whole array
-  const std::unique_ptr<const BandParts> parts_;  // null: there is no need for parts
+  const std::unique_ptr<const ArrayBlocks> blocks_;  // null if not readable
+  const std::unique_ptr<const ArrayBands> bands_;    // null: there is no need for parts of bands
 };
 
 }  // namespace framefs::fs

@@ -1,0 +1,118 @@
+#include "fs/view/array_blocks.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "codec/array/block_run_cursor.h"
+#include "codec/core/work_budget.h"
+
+namespace framefs::fs {
+
+Result<std::shared_ptr<const codec::Chunk>> ArrayBlocks::open_chunk(ChunkIndex index) const {
+  FRAMEFS_TRY(auto chunk, frame_.chunk(index, frame_.frame()->header().chunksize));
+  const auto& header = chunk->header();
+  const bool is_cut = chunk->body() == codec::ChunkBody::blocks;
+  if (is_cut && (header.vl_blocks || header.blocksize != layout_.block_bytes())) {
+    constexpr std::uint64_t kBlocksizeAt = 8;
+    const Error error{.kind = Errc::bad_field,
+                      .field = "blocksize of an array's chunk",
+                      .at = kBlocksizeAt,
+                      .value = header.blocksize};
+    frame_.log_failure(error, index);
+    return std::unexpected(error);
+  }
+  return chunk;
+}
+
+Status ArrayBlocks::plan(Batch& batch, Block block) const {
+  FRAMEFS_TRY(const auto chunk, open_chunk(block.chunk));
+  FRAMEFS_CHECK(frame_.check_fetched(
+      block.chunk, *chunk, {block.block.value * layout_.block_bytes(), layout_.block_bytes()}));
+  switch (chunk->body()) {
+    case codec::ChunkBody::special:
+      for (codec::BlockRunCursor runs(layout_, block.chunk, block.block, batch.range);
+           runs.next();) {
+        const auto& run = runs.run();
+        chunk->fill(block.block.value * layout_.block_bytes() + run.within,
+                    batch.out.subspan(run.offset - batch.range.offset, run.size));
+      }
+      return {};
+    case codec::ChunkBody::plain: {
+      FRAMEFS_TRY(const auto bytes, read_plain(*chunk, block));
+      copy_runs(batch, block, bytes->view());
+      return {};
+    }
+    case codec::ChunkBody::blocks:
+      break;
+  }
+  batch.tables.add(*chunk);
+  batch.add(block, frame_.request(chunk, block.chunk, block.block));
+  return {};
+}
+
+// Reads a block of a chunk that is stored uncompressed.
+Result<BlockFetcher::Block> ArrayBlocks::read_plain(const codec::Chunk& chunk, Block block) const {
+  const auto block_bytes = layout_.block_bytes();
+  auto bytes = std::make_shared<Bytes>(frame_.services().buffers, block_bytes);
+  FRAMEFS_CHECK(
+      frame_.read_plain(chunk, block.chunk, block.block.value * block_bytes, bytes->writable()));
+  return bytes;
+}
+
+void ArrayBlocks::copy_runs(const Batch& batch, Block block,
+                            std::span<const std::byte> bytes) const {
+  codec::BlockRunCursor runs(layout_, block.chunk, block.block, batch.range);
+  while (runs.next()) {
+    const auto& run = runs.run();
+    std::copy_n(bytes.subspan(run.within, run.size).data(), run.size,
+                batch.out.subspan(run.offset - batch.range.offset, run.size).data());
+  }
+}
+
+void ArrayBlocks::copy(const Batch& batch, std::size_t i, std::span<const std::byte> block) const {
+  copy_runs(batch, batch.blocks[i], block);
+}
+
+// The bytes of a block that a range of the array needs, and those between them.
+ByteRange ArrayBlocks::needed_part(Block block, ByteRange range) const {
+  std::optional<ByteRange> part;
+  for (codec::BlockRunCursor runs(layout_, block.chunk, block.block, range); runs.next();) {
+    const auto& run = runs.run();
+    if (!part) part = {run.within, 0};
+    part->size = run.within + run.size - part->offset;
+  }
+  return part.value_or(ByteRange{});
+}
+
+Status ArrayBlocks::decode_parts(const Batch& batch) const {
+  if (batch.requests.empty()) return {};
+  std::vector<BlockFetcher::BlockPart> parts;
+  parts.reserve(batch.requests.size());
+  for (std::size_t i = 0; i < batch.requests.size(); ++i) {
+    parts.push_back({batch.requests[i], needed_part(batch.blocks[i], batch.range)});
+  }
+  return frame_.decode_parts(
+      parts, [&](std::size_t i, std::span<const std::byte> block) { copy(batch, i, block); });
+}
+
+Status ArrayBlocks::take_early_parts(Batch& batch) const {
+  Batch early{.range = batch.range, .out = batch.out};
+  Batch others = early;
+  for (std::size_t i = 0; i < batch.requests.size(); ++i) {
+    const auto block = batch.blocks[i];
+    auto& request = batch.requests[i];
+    const bool is_early = frame_.is_early_part(request, needed_part(block, batch.range));
+    (is_early ? early : others).add(block, std::move(request));
+  }
+  const auto decoded = decode_parts(early);
+  if (!decoded && codec::is_work_error(decoded.error())) return decoded;
+  // The fetch of the whole blocks reports which of them is damaged.
+  for (std::size_t i = 0; !decoded && i < early.requests.size(); ++i) {
+    others.add(early.blocks[i], std::move(early.requests[i]));
+  }
+  batch.blocks = std::move(others.blocks);
+  batch.requests = std::move(others.requests);
+  return {};
+}
+
+}  // namespace framefs::fs
