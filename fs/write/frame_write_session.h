@@ -206,9 +206,11 @@ class FrameWriteSession {
   [[nodiscard]] bool has_uncommitted() const { return state_.has_uncommitted(); }
   // Nothing can be committed any more.  Every further write, sync and commit reports it.
   [[nodiscard]] bool is_lost() const noexcept { return state_.is_lost(); }
-  // Whether written bytes are lost of which no sync has told.
+  // Whether written bytes are lost of which no sync has told.  Nobody misses those of a file that
+  // has no name left.
   [[nodiscard]] bool has_lost_bytes() const {
-    return (is_lost() && !is_superseded()) || state_.has_dropped();
+    const bool are_lost = (is_lost() && !is_superseded()) || state_.has_dropped();
+    return are_lost && !is_unlinked();
   }
   // The session is_lost(), but no written bytes are lost: another session of the frame can take the
   // place of this one.

@@ -1,6 +1,7 @@
 """Two writable mounts of one SOURCE: neither destroys what the other has synced."""
 
 import contextlib
+import json
 import os
 import random
 import unittest
@@ -72,6 +73,24 @@ class TwoMounts(MountCase):
                             os.fsync(writer.fileno())
                         change(reader.fileno())
                         self.assert_same_bytes(os.pread(reader.fileno(), len(old), 0), new, "after")
+
+    def test_a_frame_that_the_other_removes_before_its_commit_is_no_loss(self):
+        """The written bytes go with the file, as those of a file that was removed here."""
+        names = [f"{kind}{number}" for kind in ("contiguous", "sparse") for number in range(ROUNDS)]
+        for name in names:
+            options = ["--sparse"] if name.startswith("sparse") else []
+            self.make_frame(self.records(), self.source / f"{name}.b2frame", *options)
+        with self.two_mounts() as (one, other):
+            for name in names:
+                with open(other.path(name), "r+b") as file:
+                    file.write(self.records()[::-1])
+                one.path(name).unlink()
+
+            def is_clean():
+                stats = json.loads(os.getxattr(other.path(), "user.framefs.stats"))
+                return stats["writes"]["dirty_bytes"] == 0
+            daemon.wait_for(is_clean, "the commits")
+        self.assertNotIn("lost", other.log())
 
     def compacted(self):
         self.tool(daemon.FRAMEFS, "compact", self.source / "data.b2frame")
