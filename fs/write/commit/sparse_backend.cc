@@ -109,11 +109,9 @@ void SparseBackend::remove_file(std::uint32_t id) {
 void SparseBackend::drop(std::int64_t entry) {
   checksums()->forget(entry);
   const auto id = static_cast<std::uint32_t>(entry);
-  struct stat st{};
-  const bool is_known =
-      ::fstatat(directory_.get(), ChunkFiles::name_of(id).c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0;
+  const auto st = stat_chunk_file(id);
   // If another process has changed the frame, that process may use the file by now.
-  const bool was_fresh = numbers_.drop(id, is_known ? static_cast<std::uint64_t>(st.st_size) : 0);
+  const bool was_fresh = numbers_.drop(id, st ? static_cast<std::uint64_t>(st->st_size) : 0);
   if (was_fresh && check_unchanged()) remove_file(id);
 }
 
@@ -180,8 +178,19 @@ Status SparseBackend::prepare(const FrameContent& content) {
 // a sync of the filesystem would wait for the data of all other files.
 Status SparseBackend::sync_files() {
   FRAMEFS_CHECK(written_.sync());
+  // A file that is open can be synced without its name.  The new index refers to the name.
+  for (const auto number : numbers_.fresh()) FRAMEFS_CHECK(stat_chunk_file(number));
   if (next_index_) FRAMEFS_CHECK(sync_file(next_index_->fd()));
   return sync_file(directory_.get());
+}
+
+Result<struct stat> SparseBackend::stat_chunk_file(std::uint32_t id) const {
+  struct stat st{};
+  const auto name = ChunkFiles::name_of(id);
+  if (::fstatat(directory_.get(), name.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0) {
+    return system_error("stat");
+  }
+  return st;
 }
 
 Result<UniqueFd> SparseBackend::open_chunk_file(std::uint32_t id) const {

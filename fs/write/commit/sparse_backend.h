@@ -64,6 +64,7 @@ class SparseBackend final : public FrameBackend {
   Status sync_files() override;
   [[nodiscard]] bool is_refused(std::int64_t entry) const noexcept;
   [[nodiscard]] Result<UniqueFd> open_chunk_file(std::uint32_t id) const;
+  [[nodiscard]] Result<struct stat> stat_chunk_file(std::uint32_t id) const;
   struct StoredAgain {
     std::size_t place = 0;  // in the index
     std::int64_t entry = 0;

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <limits>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,19 @@ test::FrameSpec spec_of(const test::Bytes& chunk, std::size_t count) {
   spec.chunks.assign(count, test::stored_chunk(chunk, stored));
   return spec;
 }
+
+// A writer of a sparse frame that has `count` times the same chunk.
+struct WrittenFrame {
+  explicit WrittenFrame(std::size_t count) {
+    test::write_sparse_frame(path, test::build_sparse_frame(spec_of(chunk, count)));
+    session = mount.open(path);
+  }
+  const test::TempDirectory folder;
+  const std::filesystem::path path = folder.path() / "x.b2frame";
+  const test::Bytes chunk = test::noise(kChunk, 1);
+  test::WriteMount mount;
+  std::shared_ptr<FrameWriteSession> session;
+};
 
 }  // namespace
 
@@ -111,65 +125,62 @@ std::size_t open_for_writing(const std::filesystem::path& folder) {
 TEST_CASE("sparse_backend: chunk files are open until they are synced, but not too many of them",
           "[fs][write][unit]") {
   constexpr std::size_t kMost = 32;
-  const test::TempDirectory folder;
-  const auto path = folder.path() / "x.b2frame";
-  const auto chunk = test::noise(kChunk, 1);
-  test::write_sparse_frame(path, test::build_sparse_frame(spec_of(chunk, 1)));
-  test::WriteMount mount;
-  const auto session = mount.open(path);
-  for (std::uint64_t i = 1; i < 6; ++i) test::write_at(*session, i * kChunk, chunk);
-  REQUIRE(session->flush());
-  CHECK(open_for_writing(path) == 5);
-  REQUIRE(session->commit(true));
-  CHECK(open_for_writing(path) == 0);
-  for (std::uint64_t i = 6; i < 6 + 3 * kMost; ++i) test::write_at(*session, i * kChunk, chunk);
-  REQUIRE(session->flush());
-  CHECK(open_for_writing(path) < kMost);
+  const WrittenFrame frame(1);
+  for (std::uint64_t i = 1; i < 6; ++i) test::write_at(*frame.session, i * kChunk, frame.chunk);
+  REQUIRE(frame.session->flush());
+  CHECK(open_for_writing(frame.path) == 5);
+  REQUIRE(frame.session->commit(true));
+  CHECK(open_for_writing(frame.path) == 0);
+  for (std::uint64_t i = 6; i < 6 + 3 * kMost; ++i) {
+    test::write_at(*frame.session, i * kChunk, frame.chunk);
+  }
+  REQUIRE(frame.session->flush());
+  CHECK(open_for_writing(frame.path) < kMost);
+}
+
+TEST_CASE("sparse_backend: no commit refers to a chunk file that another program has removed",
+          "[fs][write][unit]") {
+  const WrittenFrame frame(1);
+  test::write_at(*frame.session, kChunk, frame.chunk);
+  REQUIRE(frame.session->flush());
+  REQUIRE(std::filesystem::remove(frame.path / test::chunk_file_name(1)));
+  CHECK_FALSE(frame.session->commit(true));
+  CHECK(test::read_stored(frame.path) == frame.chunk);
 }
 
 TEST_CASE("sparse_backend: given up changes leave no file of theirs", "[fs][write][unit]") {
-  const test::TempDirectory folder;
-  const auto path = folder.path() / "x.b2frame";
-  const auto chunk = test::noise(kChunk, 1);
-  test::write_sparse_frame(path, test::build_sparse_frame(spec_of(chunk, 2)));
+  const WrittenFrame frame(2);
   const auto files = [&] {
     std::vector<std::string> names;
-    for (const auto& item : std::filesystem::directory_iterator(path)) {
+    for (const auto& item : std::filesystem::directory_iterator(frame.path)) {
       names.push_back(item.path().filename());
     }
     std::ranges::sort(names);
     return names;
   };
   const auto before = files();
-  test::WriteMount mount;
-  const auto session = mount.open(path);
-  test::write_at(*session, 0, test::noise(kChunk, 2));
-  REQUIRE(session->flush());
+  test::write_at(*frame.session, 0, test::noise(kChunk, 2));
+  REQUIRE(frame.session->flush());
   {
     const test::FileSizeLimit limit(20);  // fewer bytes than an index file has
-    CHECK_FALSE(session->commit(true));
+    CHECK_FALSE(frame.session->commit(true));
   }
   CHECK(files() != before);
-  session->discard();
+  frame.session->discard();
   CHECK(files() == before);
 }
 
 TEST_CASE("sparse_backend: given up changes leave the new index of another writer",
           "[fs][write][unit]") {
-  const test::TempDirectory folder;
-  const auto path = folder.path() / "x.b2frame";
-  const auto chunk = test::noise(kChunk, 1);
-  test::write_sparse_frame(path, test::build_sparse_frame(spec_of(chunk, 2)));
-  test::WriteMount mount;
-  const auto session = mount.open(path);
-  test::write_at(*session, 0, test::noise(kChunk, 2));
-  REQUIRE(session->flush());
+  const WrittenFrame frame(2);
+  test::write_at(*frame.session, 0, test::noise(kChunk, 2));
+  REQUIRE(frame.session->flush());
   // The other writer has committed once, and prepares its next commit.
-  const auto next = path / "chunks.b2frame.tmp";
-  std::filesystem::copy_file(path / "chunks.b2frame", next);
-  std::filesystem::rename(next, path / "chunks.b2frame");
-  std::filesystem::copy_file(path / "chunks.b2frame", next);
-  session->discard();
+  const auto next = frame.path / "chunks.b2frame.tmp";
+  std::filesystem::copy_file(frame.path / "chunks.b2frame", next);
+  std::filesystem::rename(next, frame.path / "chunks.b2frame");
+  std::filesystem::copy_file(frame.path / "chunks.b2frame", next);
+  frame.session->discard();
   CHECK(std::filesystem::exists(next));
 }
 
