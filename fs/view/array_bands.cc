@@ -25,7 +25,7 @@ constexpr std::uint64_t kMaxBlocksOfBand = 1u << 18;
 
 std::unique_ptr<const ArrayBands> ArrayBands::make(const ArrayBlocks& blocks,
                                                    std::uint64_t cache_bytes) {
-  if (!blocks.frame().content() || blocks.frame().is_far()) return nullptr;
+  if (!blocks.frame().has_parts()) return nullptr;
   const auto& layout = blocks.layout();
   const auto band = BandParts::band_bytes(layout);
   if (band > kMaxBandOfParts || layout.block_bytes() > kMaxBlockOfParts ||

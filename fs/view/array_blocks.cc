@@ -84,27 +84,36 @@ ByteRange ArrayBlocks::needed_part(Block block, ByteRange range) const {
   return part.value_or(ByteRange{});
 }
 
+Status ArrayBlocks::decode(const Batch& batch,
+                           std::span<const BlockFetcher::BlockPart> parts) const {
+  if (parts.empty()) return {};
+  return frame_.decode_parts(
+      parts, [&](std::size_t i, std::span<const std::byte> block) { copy(batch, i, block); });
+}
+
 Status ArrayBlocks::decode_parts(const Batch& batch) const {
-  if (batch.requests.empty()) return {};
   std::vector<BlockFetcher::BlockPart> parts;
   parts.reserve(batch.requests.size());
   for (std::size_t i = 0; i < batch.requests.size(); ++i) {
     parts.push_back({batch.requests[i], needed_part(batch.blocks[i], batch.range)});
   }
-  return frame_.decode_parts(
-      parts, [&](std::size_t i, std::span<const std::byte> block) { copy(batch, i, block); });
+  return decode(batch, parts);
 }
 
 Status ArrayBlocks::take_early_parts(Batch& batch) const {
+  if (!frame_.has_parts()) return {};
   Batch early{.range = batch.range, .out = batch.out};
   Batch others = early;
+  std::vector<BlockFetcher::BlockPart> parts;
   for (std::size_t i = 0; i < batch.requests.size(); ++i) {
     const auto block = batch.blocks[i];
     auto& request = batch.requests[i];
-    const bool is_early = frame_.is_early_part(request, needed_part(block, batch.range));
+    const auto needed = needed_part(block, batch.range);
+    const bool is_early = frame_.is_early_part(request, needed);
+    if (is_early) parts.push_back({request, needed});
     (is_early ? early : others).add(block, std::move(request));
   }
-  const auto decoded = decode_parts(early);
+  const auto decoded = decode(early, parts);
   if (!decoded && codec::is_work_error(decoded.error())) return decoded;
   // The fetch of the whole blocks reports which of them is damaged.
   for (std::size_t i = 0; !decoded && i < early.requests.size(); ++i) {

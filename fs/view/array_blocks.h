@@ -58,15 +58,17 @@ class ArrayBlocks {
   // Copies the bytes of the batch's block number `i` from the decoded block.
   void copy(const Batch& batch, std::size_t i, std::span<const std::byte> block) const;
   // Decodes and copies of each block in the batch only the bytes that its range needs, with those
-  // between them.  The frame has a content().
+  // between them.  The frame has_parts().
   Status decode_parts(const Batch& batch) const;
   // The same for the blocks for which that is the better way, which leave the batch: see
-  // BlockFetcher::is_early_part().  A damaged block stays in the batch.
+  // BlockFetcher::is_early_part().  A damaged block stays in the batch, and so do all blocks of a
+  // frame without parts.
   Status take_early_parts(Batch& batch) const;
 
  private:
   [[nodiscard]] Result<BlockFetcher::Block> read_plain(const codec::Chunk& chunk,
                                                        Block block) const;
+  Status decode(const Batch& batch, std::span<const BlockFetcher::BlockPart> parts) const;
   void copy_runs(const Batch& batch, Block block, std::span<const std::byte> bytes) const;
   [[nodiscard]] ByteRange needed_part(Block block, ByteRange range) const;
 

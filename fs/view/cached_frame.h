@@ -67,7 +67,7 @@ class CachedFrame final : public FrameChunks {
   }
   [[nodiscard]] ContentId content() const override { return content_id_; }
   [[nodiscard]] bool is_early_part(const BlockRequest& request, ByteRange within) const override {
-    return !is_far() && services_.blocks.is_early_part(request, within);
+    return services_.blocks.is_early_part(request, within);
   }
   Status decode_parts(std::span<const BlockFetcher::BlockPart> parts,
                       const BlockFetcher::Use& use) const override {

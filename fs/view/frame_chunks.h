@@ -110,12 +110,15 @@ class FrameChunks {
   }
   // The content id of all chunks; empty if each chunk has its own, because the frame changes.
   [[nodiscard]] virtual ContentId content() const { return {}; }
-  // BlockFetcher::is_early_part(); false for a frame that changes or is far.
+  // Whether a part of a block can be decoded without the rest: not of a frame that changes, whose
+  // parts nobody could keep, or of one that is far, of which whole blocks are fetched.
+  [[nodiscard]] bool has_parts() const { return content() && !is_far(); }
+  // BlockFetcher::is_early_part(), for a frame that has_parts().
   [[nodiscard]] virtual bool is_early_part(const BlockRequest& /*request*/,
                                            ByteRange /*within*/) const {
     return false;
   }
-  // BlockFetcher::decode_parts() for a frame with a content().  Errors are not logged.
+  // BlockFetcher::decode_parts(), for a frame that has_parts().  Errors are not logged.
   [[nodiscard]] virtual Status decode_parts(std::span<const BlockFetcher::BlockPart> /*parts*/,
                                             const BlockFetcher::Use& /*use*/) const {
     return codec::fail(codec::Errc::internal, "parts of blocks");

@@ -14,18 +14,19 @@ WriteSessions::WriteSessions(Log& log, OverlayBudget& overlay, WriteSessionTable
 
 Result<WriteSessions::Session> WriteSessions::open(const FileKey& key,
                                                    const WriteSessionTable::Make& make) {
-  return table_.open(key, [&]() -> Result<Session> {
-    FRAMEFS_CHECK(threads_.start());
-    return make();
-  });
+  return table_.open(key, with_threads(make));
 }
 
 Result<WriteSessions::Session> WriteSessions::renew(const FileKey& key, const Session& lost,
                                                     const WriteSessionTable::Make& make) {
-  return table_.renew(key, lost, [&]() -> Result<Session> {
+  return table_.renew(key, lost, with_threads(make));
+}
+
+WriteSessionTable::Make WriteSessions::with_threads(const WriteSessionTable::Make& make) {
+  return [&]() -> Result<Session> {
     FRAMEFS_CHECK(threads_.start());
     return make();
-  });
+  };
 }
 
 void WriteSessions::close(const FileKey& key, const Session& session) {

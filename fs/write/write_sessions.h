@@ -84,6 +84,8 @@ class WriteSessions {
   std::vector<FileKey> finish();
 
  private:
+  // Starts the threads that commit before a session begins.  Refers to `make`.
+  WriteSessionTable::Make with_threads(const WriteSessionTable::Make& make);
   Status make_room(FrameWriteSession& session, std::uint64_t needed, Retries& retries);
   void end_closed();
   void commit_and_note_losses(const std::vector<WriteSessionTable::File>& files);
