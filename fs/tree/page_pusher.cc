@@ -35,20 +35,17 @@ auto PagePusher::whole_pages(std::shared_ptr<const OpenFile> file, HotBlock bloc
     const auto rest = bytes.subspan(skipped);
     pages = rest.first(rest.size() - rest.size() % page_bytes_);
   }
-  return {.file = std::move(file),
-          .content = block.content,
-          .block = std::move(block.bytes),
-          .offset = block.offset + skipped,
-          .pages = pages};
+  const auto offset = block.offset + skipped;
+  return {.file = std::move(file), .block = std::move(block), .offset = offset, .pages = pages};
 }
 
 std::uint64_t PagePusher::Push::hash() const {
-  return DecodeCache::hash_of({.content = content, .chunk = offset});
+  return DecodeCache::hash_of({.content = block.key.content, .chunk = offset});
 }
 
 void PagePusher::offer(std::shared_ptr<const OpenFile> file, HotBlock block) {
   auto one = whole_pages(std::move(file), std::move(block));
-  const auto size = one.block->view().size();
+  const auto size = one.size();
   if (one.pages.empty() || size > kMaxBlockBytes) return;
   const auto hash = one.hash();
   const bool is_taken = state_.with([&](State& state) {
@@ -74,7 +71,7 @@ void PagePusher::store(const Push& one) {
   // The file is marked before its content is compared: if a drain() misses the mark, the comparison
   // sees the change that the drain() follows.
   const auto kernel = state_.with([&](State& state) {
-    state.waiting_bytes -= one.block->view().size();
+    state.waiting_bytes -= one.size();
     state.storing = file_key(*one.file->node);
     return state.kernel;
   });
@@ -87,10 +84,13 @@ void PagePusher::store(const Push& one) {
 
 bool PagePusher::push(const Kernel& kernel, const Push& one) {
   const auto node = one.file->node->id;
-  if (!is_current_(*one.file, one.content)) return false;
+  if (!is_current_(*one.file, one.block.key.content)) return false;
   kernel.store(node, one.offset, one.pages);
   pushed_bytes_.add(one.pages.size());
-  if (!is_current_(*one.file, one.content)) kernel.drop(node, one.offset, one.pages.size());
+  if (!is_current_(*one.file, one.block.key.content)) {
+    kernel.drop(node, one.offset, one.pages.size());
+  }
+  if (one.pages.size() == one.size()) one.block.evict();
   return true;
 }
 

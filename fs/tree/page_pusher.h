@@ -25,6 +25,9 @@ namespace framefs::fs {
 // after; if it has changed meanwhile, the kernel drops the stored pages.  A caller that makes old
 // bytes wrong to show calls drain() after its change can be seen, and before it answers.
 //
+// A block of which the kernel has all bytes leaves the cache: its memory there would be paid for
+// twice, and the memory of one block serves the next ones.
+//
 // Threads: any number.
 class PagePusher {
  public:
@@ -69,12 +72,12 @@ class PagePusher {
  private:
   struct Push {
     std::shared_ptr<const OpenFile> file;
-    ContentId content;
-    std::shared_ptr<const Bytes> block;
-    std::uint64_t offset = 0;          // in the file
+    HotBlock block;
+    std::uint64_t offset = 0;          // of `pages` in the file
     std::span<const std::byte> pages;  // whole pages of the block
 
     [[nodiscard]] std::uint64_t hash() const;
+    [[nodiscard]] std::uint64_t size() const { return block.bytes->view().size(); }
   };
   struct State {
     std::uint64_t waiting_bytes = 0;  // of blocks that the thread has not taken

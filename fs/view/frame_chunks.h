@@ -152,6 +152,14 @@ class FrameChunks {
   void release_with(ServedBlocks& served, const BlockRequest& request) const {
     served.add(services().cache, BlockFetcher::key_of(request));
   }
+  // The block, without its bytes, for the kernel's page cache.  `offset` is its place in the shown
+  // file.
+  [[nodiscard]] HotBlock hot_block(const BlockRequest& request, std::uint64_t offset) const {
+    return {.key = BlockFetcher::key_of(request),
+            .offset = offset,
+            .bytes = nullptr,
+            .cache = &services().cache};
+  }
 };
 
 }  // namespace framefs::fs

@@ -289,9 +289,7 @@ Status FrameView::fill_gaps(Plan& plan, ByteRange wanted) const {
       return {};
     }
     if (part.is_hot && spans.size() == 1) {
-      hot = {.content = plan.requests.front().content,
-             .offset = wanted.offset - within.offset,
-             .bytes = nullptr};
+      hot = frame_->hot_block(plan.requests.front(), wanted.offset - within.offset);
     }
   }
   return fetch_gaps(plan);

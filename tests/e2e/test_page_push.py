@@ -67,6 +67,8 @@ class HotBlocks(MountCase):
         with self.mount(*self.OPTIONS) as mount, open(mount.path("x"), "rb", buffering=0) as file:
             os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_RANDOM)
             self.push(mount, file, 5)
+            # The block is in memory once.
+            daemon.wait_for(lambda: stats(mount)["cache"]["held_bytes"] < BLOCK, "the block to leave the cache")
             before = counted_reads(mount)
             self.read_pages(file, 5, range(BLOCK // PAGE))
             self.assertEqual(counted_reads(mount), before)

@@ -348,7 +348,7 @@ TEST_CASE("frame_view: a block of which small parts are read again is hot",
   const auto hot = hot_at(4900, 100);
   REQUIRE(hot);
   CHECK(hot->offset == 4500);
-  CHECK(hot->content);
+  CHECK(hot->key.content);
   CHECK(std::ranges::equal(hot->bytes->view(), std::span(whole).subspan(4500, 500)));
   CHECK(hot_at(4510, 20));
   // Larger parts, and parts of several blocks, do not count.

@@ -62,9 +62,15 @@ struct Pushing {
                                  std::uint64_t size) { events.add(event("drop", offset, size)); }});
   }
   void offer(std::uint64_t offset, std::size_t size, ContentId content = {1}) {
-    pusher.offer(file, {.content = content,
+    pusher.offer(file, {.key = {.content = content},
                         .offset = offset,
                         .bytes = std::make_shared<const Bytes>(buffers, size)});
+  }
+  // The same for a block in the cache.
+  void offer_cached(std::uint64_t offset, std::size_t size, const CacheKey& key) {
+    auto bytes = std::make_shared<const Bytes>(buffers, size);
+    cache.claim(key, size).ours->publish(bytes, size);
+    pusher.offer(file, {.key = key, .offset = offset, .bytes = bytes, .cache = &cache});
   }
   static std::shared_ptr<const OpenFile> open(std::uint64_t inode) {
     const NodeKey key{1, inode, ShownAs::frame};
@@ -75,6 +81,7 @@ struct Pushing {
   }
 
   BufferPool buffers{0};
+  DecodeCache cache{64u << 20};
   Events events;
   std::function<void()> during_store = [] {};
   const std::shared_ptr<const OpenFile> file = open(7);
@@ -107,6 +114,27 @@ TEST_CASE("page_pusher: a block of another content is not stored", "[fs][page_pu
   REQUIRE(pushing.events.wait_for(1));
   pushing.pusher.stop();
   CHECK(pushing.events.all() == std::vector{event("store", kPage, kPage)});
+}
+
+TEST_CASE("page_pusher: a block leaves the cache when the kernel has all of its bytes",
+          "[fs][page_pusher][unit]") {
+  const CacheKey whole{.content = {1}, .chunk = 1};
+  const CacheKey odd{.content = {1}, .chunk = 2};    // its ends are in pages of other blocks
+  const CacheKey other{.content = {2}, .chunk = 3};  // not the current content
+  const CacheKey again{.content = {1}, .chunk = 4};  // was stored lately
+  Pushing pushing([](const OpenFile&, ContentId content) { return content.value == 1; });
+  pushing.start();
+  pushing.offer(0, kPage);
+  pushing.offer_cached(0, kPage, again);
+  pushing.offer_cached(kPage, kPage, other);
+  pushing.offer_cached(3 * kPage - 1, 4 * kPage, odd);
+  pushing.offer_cached(9 * kPage, kPage, whole);
+  REQUIRE(pushing.events.wait_for(3));
+  pushing.pusher.stop();
+  CHECK_FALSE(pushing.cache.knows(whole));
+  CHECK(pushing.cache.knows(odd));
+  CHECK(pushing.cache.knows(other));
+  CHECK(pushing.cache.knows(again));
 }
 
 TEST_CASE("page_pusher: a block whose content was not settled is stored at its next offer",
