@@ -63,6 +63,12 @@ Status decode_block(codec::BlockDecoder& decoder, const BlockRequest& request, s
   return std::unexpected(error);
 }
 
+// Whether a part of the block can be decoded without what follows it.
+bool stops_early(const BlockRequest& request) {
+  const auto& chunk = *request.chunk;
+  return codec::StreamDecoder::stops_early(chunk.stream_format(), chunk.dictionary());
+}
+
 bool needs_first_block(const BlockRequest& request) {
   return !request.group && request.block.value != 0 && request.chunk->needs_first_block();
 }
@@ -290,22 +296,23 @@ void BlockFetcher::claim(Batch& batch, FirstBlocks& firsts) {
 bool BlockFetcher::is_worth_a_part(const BlockRequest& request, ByteRange within) {
   const auto size = block_bytes(request);
   if (size > kLargestBlockOfParts || within.size > size / kMaxPartOfBlock) return false;
-  const auto& chunk = *request.chunk;
-  if (!codec::BlockDecoder::has_parts(chunk)) return false;
-  // A decoder that needs the whole block for each part has paid for all of it.  Later readers get
-  // it, unless another value would have to leave the cache for it.  If readers seldom come back to
-  // a block, its memory would cost more than it saves: new pages take half as long as the decoder.
-  const bool is_cheaper =
-      codec::StreamDecoder::stops_early(chunk.stream_format(), chunk.dictionary());
-  if (!is_cheaper && touches_.are_often_repeated() && cache_.has_room(size)) return false;
-  return !cache_.knows(key_of(request));
+  return codec::BlockDecoder::has_parts(*request.chunk) && !cache_.knows(key_of(request));
+}
+
+// A decoder that needs the whole block for a part has paid for all of it.  Later readers get it,
+// unless another value would have to leave the cache for it.  If readers seldom come back to a
+// block, its memory would cost more than it saves: new pages take half as long as the decoder.
+bool BlockFetcher::is_worth_the_rest(const BlockRequest& request) const {
+  return !stops_early(request) && touches_.are_often_repeated() &&
+         cache_.has_room(block_bytes(request));
 }
 
 auto BlockFetcher::fetch_part(const codec::ByteSource& source, const BlockRequest& request,
                               ByteRange within) -> Part {
   if (within.size > block_bytes(request) / kMaxTouchOfBlock) return {};
   const auto key = key_of(request);
-  if (touches_.note(key).count > 1) return {.bytes = nullptr, .is_hot = true};
+  const bool is_again = touches_.note(key).count > 1;
+  if (is_again || is_worth_the_rest(request)) return {.bytes = nullptr, .is_hot = true};
   if (!is_worth_a_part(request, within)) return {};
   const auto place = request.chunk->stored_range(request.block);
   if (!place) return {};
@@ -339,8 +346,7 @@ auto BlockFetcher::fetch_alone(const codec::ByteSource& source, const BlockReque
 
 bool BlockFetcher::is_early_part(const BlockRequest& request, ByteRange within) {
   if (within.size > block_bytes(request) / kMaxPartOfBlock) return false;
-  const auto& chunk = *request.chunk;
-  if (!codec::StreamDecoder::stops_early(chunk.stream_format(), chunk.dictionary())) return false;
+  if (!stops_early(request)) return false;
   const auto touch = touches_.note(key_of(request));
   const bool is_slice = touch.count > 1 && touch.age < kSliceTouches;
   return touch.count <= kEarlyTouches && !is_slice && is_worth_a_part(request, within);

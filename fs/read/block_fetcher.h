@@ -69,14 +69,14 @@ class BlockFetcher {
 
   // Decodes only the bytes `within` of one block, for this reader alone and without the cache.  It
   // does so for a small part of a block that no reader has requested lately.  A random reader then
-  // does not pay for bytes that it does not read, and does not fill the cache with them.  The
-  // same holds for a codec that decodes whole blocks only, while readers seldom come back to a
-  // block, and once the cache is full.
+  // does not pay for bytes that it does not read, and does not fill the cache with them.  A codec
+  // that decodes whole blocks only does the same while readers seldom come back to a block, and
+  // once the cache is full.
   // Damage behind the part is not noticed until more of the block is read.
   struct Part {
     Block bytes;  // null if fetch() is the better way; fetch() also reports a damaged block
-    // Whether a small part was read lately, too: the other parts are worth having in the kernel's
-    // page cache.
+    // Whether the other parts are worth having in the kernel's page cache: a small part was read
+    // lately, too, or they have to be decoded for this one and readers often come back to blocks.
     bool is_hot = false;
   };
   // `request` is for a block, not for a group.
@@ -141,6 +141,7 @@ class BlockFetcher {
                             const StoredBlock& block, std::span<const std::byte> stored,
                             ByteRange within, const Use& use);
   [[nodiscard]] bool is_worth_a_part(const BlockRequest& request, ByteRange within);
+  [[nodiscard]] bool is_worth_the_rest(const BlockRequest& request) const;
   Status decode_job(const codec::ByteSource& source, Context& context, Job& job,
                     std::span<const std::byte> stored);
 

@@ -634,7 +634,9 @@ TEST_CASE("block_fetcher: a codec that decodes whole blocks gives parts while bl
   CHECK(is_part(once));
   Fetching often;
   read_one_block_often(often);
-  CHECK(often.fetcher.fetch_part(sample.source(), request, within).bytes == nullptr);
+  const auto hot = often.fetcher.fetch_part(sample.source(), request, within);
+  CHECK(hot.bytes == nullptr);
+  CHECK(hot.is_hot);
   constexpr std::uint64_t kLessThanOneBlock = 1000;
   Fetching full(kLessThanOneBlock);
   read_one_block_often(full);

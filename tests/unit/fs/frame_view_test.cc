@@ -329,7 +329,6 @@ TEST_CASE("frame_view: blocks that were decoded ahead are there, and the end is 
   CHECK(last->back() == whole.back());
 }
 
-// Oracle: the bytes themselves, after all other holders of them are destroyed.
 // Oracle: the data.
 TEST_CASE("frame_view: a block of which small parts are read again is hot",
           "[fs][frame_view][unit]") {
