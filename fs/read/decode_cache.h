@@ -14,6 +14,7 @@
 #include "codec/core/result.h"
 #include "codec/core/work_budget.h"
 #include "fs/core/guarded.h"
+#include "fs/read/cache_admissions.h"
 #include "fs/read/content_id.h"
 
 namespace framefs::fs {
@@ -50,8 +51,7 @@ struct CacheKey {
 //
 // The budget counts all values, also those that are still being made.  The cache never evicts
 // values in use.  So that these alone cannot exceed the budget, readers of blocks need an
-// admission: they give an estimate of the bytes they will use, and wait while others use up the
-// budget.
+// Admission.
 //
 // Threads: any number.
 class DecodeCache {
@@ -63,8 +63,7 @@ class DecodeCache {
   static constexpr std::uint64_t kOverheadBytes = 256;
 
   explicit DecodeCache(std::uint64_t budget_bytes)
-      : budget_(budget_bytes),
-        small_reserve_(std::min(budget_bytes / kReserveShare, kMaxSmallReserve)) {}
+      : budget_(budget_bytes), admissions_(budget_bytes) {}
 
   [[nodiscard]] static std::size_t hash_of(const CacheKey& key) noexcept { return KeyHash{}(key); }
 
@@ -161,42 +160,8 @@ class DecodeCache {
   // Evicts a value that no reader will need again, if it is in the cache and ready.
   void drop(const CacheKey& key);
 
-  // The right to use `bytes` of the budget at once.  It ends when the Admission is destroyed.
-  class Admission {
-   public:
-    Admission() = default;
-    Admission(Admission&& other) noexcept
-        : cache_(std::exchange(other.cache_, nullptr)),
-          bytes_(other.bytes_),
-          share_(other.share_) {}
-    Admission& operator=(Admission&& other) noexcept;
-    Admission(const Admission&) = delete;
-    Admission& operator=(const Admission&) = delete;
-    ~Admission();
-
-   private:
-    friend class DecodeCache;
-    enum class Share : std::uint8_t { budget, reserve };
-    Admission(DecodeCache& cache, std::uint64_t bytes, Share share)
-        : cache_(&cache), bytes_(bytes), share_(share) {}
-    DecodeCache* cache_ = nullptr;
-    std::uint64_t bytes_ = 0;
-    Share share_ = Share::budget;
-  };
-  // Waits in turn for an Admission.  A request larger than the whole budget is admitted when no
-  // other request holds an Admission.  Small requests do not wait for large ones: they have a
-  // reserve beside the budget.
-  // Returns an empty Admission if the thread's request is cancelled meanwhile: all that it decodes
-  // will fail.
-  // A value released before the Admission no longer counts; a value held longer than the Admission
-  // exceeds the budget.  A thread that waits here must hold neither Ticket nor Admission.
-  Admission admit(std::uint64_t bytes);
-  // The same without waiting, for blocks decoded ahead.  Succeeds only while admitted requests
-  // leave half of the budget to others.
-  std::optional<Admission> try_admit(std::uint64_t bytes);
-
-  // The number of large requests that wait for admission now.
-  [[nodiscard]] std::size_t waiting_large() const;
+  // The rights to use the budget, for readers of blocks.
+  [[nodiscard]] Admissions& admissions() noexcept { return admissions_; }
 
   // Counts since the mount was made.
   struct Counts {
@@ -230,24 +195,7 @@ class DecodeCache {
   // An attempt to evict passes over at most this number of values in use in a shard.  Hence
   // attempts do not become slower while a request holds many values.
   static constexpr std::size_t kMaxLooks = 8;
-  // Small requests have a reserve beside the budget: a share of the budget, up to this size.  A
-  // request is small if it needs at most a share of the reserve.
-  static constexpr std::uint64_t kMaxSmallReserve = 16u << 20;
-  static constexpr std::uint64_t kReserveShare = 8;  // of the budget
-  static constexpr std::uint64_t kSmallShare = 4;    // of the reserve
 
-  struct Admitted {
-    struct Waiting {};
-    [[nodiscard]] bool has_room(std::uint64_t bytes, std::uint64_t budget) const noexcept;
-    std::uint64_t sum = 0;
-    std::uint64_t reserve_sum = 0;
-    std::list<Waiting> queue;  // large requests, in the order in which they came
-  };
-
-  Admission admit_small(std::uint64_t bytes);
-  Admission admit_large(std::uint64_t bytes);
-  template <class Ready, class Take>
-  Admission wait_admitted(const Ready& ready, const Take& take);
   Guarded<Shard>& shard_of(const CacheKey& key);
   void make_room();
   bool evict_one(Guarded<Shard>& shard);
@@ -257,8 +205,7 @@ class DecodeCache {
   // A running sum; no other data depends on its value.
   std::atomic<std::uint64_t> held_{0};
   std::atomic<std::size_t> next_victim_{0};  // the shard to evict from next
-  const std::uint64_t small_reserve_;
-  Guarded<Admitted> admitted_;
+  Admissions admissions_;
 };
 
 }  // namespace framefs::fs

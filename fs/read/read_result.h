@@ -54,7 +54,7 @@ struct HotBlock {
 struct ReadResult {
   // The order matters for destruction: first the owners release the bytes, then the cache evicts
   // the blocks, and then the next reader is admitted.
-  DecodeCache::Admission admission;
+  Admission admission;
   ServedBlocks served;
   std::vector<std::shared_ptr<const void>> owners;
   std::vector<std::span<const std::byte>> spans;

@@ -47,7 +47,7 @@ struct ArrayBands::DecodedPart {
 
 // A part in use, and the right to have it in memory.
 struct ArrayBands::UsedPart {
-  DecodeCache::Admission admission;
+  Admission admission;
   std::shared_ptr<const DecodedPart> decoded;  // pins the value in the cache
   // Whether there are bytes; otherwise the blocks have to be read one by one.
   [[nodiscard]] bool has_bytes() const noexcept { return decoded && decoded->bytes; }
@@ -67,7 +67,7 @@ auto ArrayBands::use(ByteRange part, std::uint64_t from) const -> Result<UsedPar
   if (from > part.size / 2 && !cache.knows(key)) return UsedPart{};
   cache.wait_for(key);
   UsedPart used;
-  used.admission = cache.admit(part.size + DecodeCache::kOverheadBytes);
+  used.admission = cache.admissions().admit(part.size + DecodeCache::kOverheadBytes);
   const auto make = [&] { return decode(part); };
   FRAMEFS_TRY(used.decoded, cache.get<DecodedPart>(key, make, part.size));
   return used;

@@ -84,15 +84,14 @@ ByteRange ArrayBlocks::needed_part(Block block, ByteRange range) const {
   return part.value_or(ByteRange{});
 }
 
-Status ArrayBlocks::decode(const Batch& batch,
-                           std::span<const BlockFetcher::BlockPart> parts) const {
+Status ArrayBlocks::decode(const Batch& batch, std::span<const BlockPart> parts) const {
   if (parts.empty()) return {};
   return frame_.decode_parts(
       parts, [&](std::size_t i, std::span<const std::byte> block) { copy(batch, i, block); });
 }
 
 Status ArrayBlocks::decode_parts(const Batch& batch) const {
-  std::vector<BlockFetcher::BlockPart> parts;
+  std::vector<BlockPart> parts;
   parts.reserve(batch.requests.size());
   for (std::size_t i = 0; i < batch.requests.size(); ++i) {
     parts.push_back({batch.requests[i], needed_part(batch.blocks[i], batch.range)});
@@ -104,7 +103,7 @@ Status ArrayBlocks::take_early_parts(Batch& batch) const {
   if (!frame_.has_parts()) return {};
   Batch early{.range = batch.range, .out = batch.out};
   Batch others = early;
-  std::vector<BlockFetcher::BlockPart> parts;
+  std::vector<BlockPart> parts;
   for (std::size_t i = 0; i < batch.requests.size(); ++i) {
     const auto block = batch.blocks[i];
     auto& request = batch.requests[i];

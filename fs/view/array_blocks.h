@@ -61,14 +61,14 @@ class ArrayBlocks {
   // between them.  The frame has_parts().
   Status decode_parts(const Batch& batch) const;
   // The same for the blocks for which that is the better way, which leave the batch: see
-  // BlockFetcher::is_early_part().  A damaged block stays in the batch, and so do all blocks of a
+  // BlockParts::is_early().  A damaged block stays in the batch, and so do all blocks of a
   // frame without parts.
   Status take_early_parts(Batch& batch) const;
 
  private:
   [[nodiscard]] Result<BlockFetcher::Block> read_plain(const codec::Chunk& chunk,
                                                        Block block) const;
-  Status decode(const Batch& batch, std::span<const BlockFetcher::BlockPart> parts) const;
+  Status decode(const Batch& batch, std::span<const BlockPart> parts) const;
   void copy_runs(const Batch& batch, Block block, std::span<const std::byte> bytes) const;
   [[nodiscard]] ByteRange needed_part(Block block, ByteRange range) const;
 

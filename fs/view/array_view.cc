@@ -197,7 +197,7 @@ Status ArrayView::fetch_batch(ReadResult& result, ArrayBlocks::Batch& batch, Acc
   // A reader that streams comes back to each block soon.
   if (access != Access::streaming) FRAMEFS_CHECK(blocks_->take_early_parts(batch));
   if (batch.requests.empty()) return {};
-  const auto admission = frame_->services().cache.admit(BlockFetcher::needed_bytes(batch.requests));
+  const auto admission = frame_->services().cache.admissions().admit(needed_bytes(batch.requests));
   FRAMEFS_TRY(const auto decoded, frame_->fetch(batch.requests));
   for (std::size_t i = 0; i < decoded.size(); ++i) {
     blocks_->copy(batch, i, decoded[i]->view());

@@ -61,17 +61,16 @@ class CachedFrame final : public FrameChunks {
   [[nodiscard]] bool fetch_ahead(std::span<const BlockRequest> requests) const override {
     return services_.blocks.fetch_ahead(*origin_.chunks, requests);
   }
-  [[nodiscard]] BlockFetcher::Part fetch_part(const BlockRequest& request,
-                                              ByteRange within) const override {
-    return services_.blocks.fetch_part(*origin_.chunks, request, within);
+  [[nodiscard]] BlockParts::Part fetch_part(const BlockRequest& request,
+                                            ByteRange within) const override {
+    return services_.blocks.parts().fetch(*origin_.chunks, request, within);
   }
   [[nodiscard]] ContentId content() const override { return content_id_; }
   [[nodiscard]] bool is_early_part(const BlockRequest& request, ByteRange within) const override {
-    return services_.blocks.is_early_part(request, within);
+    return services_.blocks.parts().is_early(request, within);
   }
-  Status decode_parts(std::span<const BlockFetcher::BlockPart> parts,
-                      const BlockFetcher::Use& use) const override {
-    return services_.blocks.decode_parts(*origin_.chunks, parts, use);
+  Status decode_parts(std::span<const BlockPart> parts, const BlockParts::Use& use) const override {
+    return services_.blocks.parts().decode(*origin_.chunks, parts, use);
   }
   Status read_plain(const codec::Chunk& chunk, ChunkIndex index, std::uint64_t offset,
                     std::span<std::byte> out) const override;

@@ -104,8 +104,8 @@ class FrameChunks {
   }
   // The bytes `within` of a block, if it is better to decode them without the rest.  A frame that
   // changes has no parts and no hot blocks.
-  [[nodiscard]] virtual BlockFetcher::Part fetch_part(const BlockRequest& /*request*/,
-                                                      ByteRange /*within*/) const {
+  [[nodiscard]] virtual BlockParts::Part fetch_part(const BlockRequest& /*request*/,
+                                                    ByteRange /*within*/) const {
     return {};
   }
   // The content id of all chunks; empty if each chunk has its own, because the frame changes.
@@ -113,14 +113,14 @@ class FrameChunks {
   // Whether a part of a block can be decoded without the rest: not of a frame that changes, whose
   // parts nobody could keep, or of one that is far, of which whole blocks are fetched.
   [[nodiscard]] bool has_parts() const { return content() && !is_far(); }
-  // BlockFetcher::is_early_part(), for a frame that has_parts().
+  // BlockParts::is_early(), for a frame that has_parts().
   [[nodiscard]] virtual bool is_early_part(const BlockRequest& /*request*/,
                                            ByteRange /*within*/) const {
     return false;
   }
-  // BlockFetcher::decode_parts(), for a frame that has_parts().  Errors are not logged.
-  [[nodiscard]] virtual Status decode_parts(std::span<const BlockFetcher::BlockPart> /*parts*/,
-                                            const BlockFetcher::Use& /*use*/) const {
+  // BlockParts::decode(), for a frame that has_parts().  Errors are not logged.
+  [[nodiscard]] virtual Status decode_parts(std::span<const BlockPart> /*parts*/,
+                                            const BlockParts::Use& /*use*/) const {
     return codec::fail(codec::Errc::internal, "parts of blocks");
   }
   // Reads bytes that the chunk stores uncompressed.
@@ -150,15 +150,12 @@ class FrameChunks {
   }
   // Makes the block leave the cache when `served` is destroyed.
   void release_with(ServedBlocks& served, const BlockRequest& request) const {
-    served.add(services().cache, BlockFetcher::key_of(request));
+    served.add(services().cache, request.key());
   }
   // The block, without its bytes, for the kernel's page cache.  `offset` is its place in the shown
   // file.
   [[nodiscard]] HotBlock hot_block(const BlockRequest& request, std::uint64_t offset) const {
-    return {.key = BlockFetcher::key_of(request),
-            .offset = offset,
-            .bytes = nullptr,
-            .cache = &services().cache};
+    return {.key = request.key(), .offset = offset, .bytes = nullptr, .cache = &services().cache};
   }
 };
 

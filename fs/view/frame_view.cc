@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "fs/read/range_plan.h"
+
 namespace framefs::fs {
 namespace {
 
@@ -298,7 +300,7 @@ Status FrameView::fill_gaps(Plan& plan, ByteRange wanted) const {
 Status FrameView::fetch_gaps(Plan& plan) const {
   if (plan.requests.empty()) return {};
   auto& [admission, served, owners, spans, hot] = plan.result;
-  admission = frame_->services().cache.admit(BlockFetcher::needed_bytes(plan.requests));
+  admission = frame_->services().cache.admissions().admit(needed_bytes(plan.requests));
   FRAMEFS_TRY(auto blocks, frame_->fetch(plan.requests));
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     const auto [span, within] = plan.gaps[i];

@@ -283,7 +283,7 @@ Status OverlayFrame::read_blocks(const std::shared_ptr<const codec::Chunk>& chun
   std::vector<BlockRequest> requests;
   requests.reserve(pieces.size());
   for (const auto& piece : pieces) requests.push_back(request(chunk, index, piece.block));
-  const auto admission = services_.cache.admit(BlockFetcher::needed_bytes(requests));
+  const auto admission = services_.cache.admissions().admit(needed_bytes(requests));
   FRAMEFS_TRY(const auto blocks, fetch(requests));
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     const auto [at, size] = pieces[i].within;

@@ -232,7 +232,7 @@ TEST_CASE("block_fetcher: fetching ahead waits for no other thread", "[fs][block
   sample.open();
   Fetching fetching;
   const auto requests = sample.requests(0, 0, 8);
-  auto held = fetching.cache.claim(BlockFetcher::key_of(requests[3]), 1024);
+  auto held = fetching.cache.claim(requests[3].key(), 1024);
   REQUIRE(held.ours);
   CHECK(fetching.fetcher.fetch_ahead(sample.source(), requests));
   std::uint64_t stored = 0;
@@ -250,7 +250,7 @@ TEST_CASE("block_fetcher: nothing is fetched ahead where others need the room",
   Fetching fetching(10'000);
   const auto requests = sample.requests(0, 0, 2);
   {
-    const auto admission = fetching.cache.admit(4000);
+    const auto admission = fetching.cache.admissions().admit(4000);
     CHECK_FALSE(fetching.fetcher.fetch_ahead(sample.source(), requests));
     CHECK(sample.source().take_reads().empty());
   }
@@ -266,7 +266,7 @@ TEST_CASE(
   sample.open();
   Fetching fetching;
   const auto requests = sample.requests(0, 0, 8);
-  auto held = fetching.cache.claim(BlockFetcher::key_of(requests[3]), 1024);
+  auto held = fetching.cache.claim(requests[3].key(), 1024);
   REQUIRE(held.ours);
   bool is_fetched = false;
   test::on_threads(2, [&](std::size_t thread) {
@@ -520,16 +520,16 @@ TEST_CASE("block_fetcher: needed bytes are those that the cache will count",
   sample.add(test::ramp(2500, 4), spec_of(1000, {test::Filter::delta}));
   sample.open();
   constexpr auto kOverhead = DecodeCache::kOverheadBytes;
-  CHECK(BlockFetcher::needed_bytes({}) == 0);
-  CHECK(BlockFetcher::needed_bytes(sample.requests(0, 0, 3)) == 2500 + 3 * kOverhead);
-  CHECK(BlockFetcher::needed_bytes(sample.requests(0, 2, 1)) == 500 + kOverhead);
-  CHECK(BlockFetcher::needed_bytes(sample.requests(1, 0, 1)) == 1000 + kOverhead);
-  CHECK(BlockFetcher::needed_bytes(sample.requests(1, 2, 1)) == 1500 + 2 * kOverhead);
+  CHECK(needed_bytes({}) == 0);
+  CHECK(needed_bytes(sample.requests(0, 0, 3)) == 2500 + 3 * kOverhead);
+  CHECK(needed_bytes(sample.requests(0, 2, 1)) == 500 + kOverhead);
+  CHECK(needed_bytes(sample.requests(1, 0, 1)) == 1000 + kOverhead);
+  CHECK(needed_bytes(sample.requests(1, 2, 1)) == 1500 + 2 * kOverhead);
   for (const std::size_t chunk : {0U, 1U}) {
     Fetching fetching;
     const auto requests = sample.requests(chunk, 1, 2);
     REQUIRE(fetching.fetch(sample, requests));
-    CHECK(fetching.cache.held_bytes() <= BlockFetcher::needed_bytes(requests));
+    CHECK(fetching.cache.held_bytes() <= needed_bytes(requests));
   }
 }
 
@@ -573,7 +573,7 @@ TEST_CASE("block_fetcher: the parallel decode equals the serial one", "[fs][bloc
         const std::size_t chunk = own() % sample.chunk_count();
         requests.push_back(sample.request(chunk, own() % sample.chunk(chunk).block_count()));
       }
-      const auto admission = fetching.cache.admit(BlockFetcher::needed_bytes(requests));
+      const auto admission = fetching.cache.admissions().admit(needed_bytes(requests));
       const auto blocks = fetching.fetch(sample, requests);
       if (!blocks) {
         ++wrong[thread];
@@ -604,10 +604,10 @@ TEST_CASE(
   Fetching fetching;
   const auto request = sample.request(0, 2);
   const ByteRange within{100, 64};
-  const auto part = fetching.fetcher.fetch_part(sample.source(), request, within);
+  const auto part = fetching.fetcher.parts().fetch(sample.source(), request, within);
   CHECK(same(part.bytes, sample.block(0, 2).subspan(within.offset, within.size)));
   CHECK(fetching.cache.held_bytes() == 0);
-  CHECK(fetching.fetcher.fetch_part(sample.source(), request, within).bytes == nullptr);
+  CHECK(fetching.fetcher.parts().fetch(sample.source(), request, within).bytes == nullptr);
   CHECK(fetching.cache.held_bytes() == 0);
 }
 
@@ -622,19 +622,20 @@ TEST_CASE("block_fetcher: a codec that decodes whole blocks gives parts while bl
   const auto request = sample.request(0, 2);
   const ByteRange within{100, 64};
   const auto is_part = [&](Fetching& fetching) {
-    const auto part = fetching.fetcher.fetch_part(sample.source(), request, within);
+    const auto part = fetching.fetcher.parts().fetch(sample.source(), request, within);
     return same(part.bytes, sample.block(0, 2).subspan(within.offset, within.size));
   };
   const auto read_one_block_often = [&](Fetching& fetching) {
     for (int i = 0; i < 1000; ++i) {
-      static_cast<void>(fetching.fetcher.fetch_part(sample.source(), sample.request(0, 1), within));
+      static_cast<void>(
+          fetching.fetcher.parts().fetch(sample.source(), sample.request(0, 1), within));
     }
   };
   Fetching once;
   CHECK(is_part(once));
   Fetching often;
   read_one_block_often(often);
-  const auto hot = often.fetcher.fetch_part(sample.source(), request, within);
+  const auto hot = often.fetcher.parts().fetch(sample.source(), request, within);
   CHECK(hot.bytes == nullptr);
   CHECK(hot.is_hot);
   constexpr std::uint64_t kLessThanOneBlock = 1000;
@@ -652,7 +653,7 @@ TEST_CASE("block_fetcher: the first touches of a block take parts, if they do no
   const auto count_early = [&](Fetching& fetching, std::size_t first, std::size_t end) {
     int count = 0;
     for (auto block = first; block < end; ++block) {
-      count += fetching.fetcher.is_early_part(sample.request(0, block), {100, 64}) ? 1 : 0;
+      count += fetching.fetcher.parts().is_early(sample.request(0, block), {100, 64}) ? 1 : 0;
     }
     return count;
   };
@@ -663,8 +664,8 @@ TEST_CASE("block_fetcher: the first touches of a block take parts, if they do no
   CHECK(count_early(slice, 0, 32) == 32);
   CHECK(count_early(slice, 0, 32) == 0);
   Fetching large;
-  CHECK_FALSE(large.fetcher.is_early_part(sample.request(0, 1), {0, 200}));
-  CHECK(large.fetcher.is_early_part(sample.request(0, 1), {0, 64}));  // that was no touch
+  CHECK_FALSE(large.fetcher.parts().is_early(sample.request(0, 1), {0, 200}));
+  CHECK(large.fetcher.parts().is_early(sample.request(0, 1), {0, 64}));  // that was no touch
 }
 
 // Oracle: the data.
@@ -674,12 +675,12 @@ TEST_CASE("block_fetcher: parts of several blocks are decoded without the cache"
   sample.add(test::ramp(16 * 1024, 4), spec_of(1024, {test::Filter::shuffle}));
   sample.open();
   Fetching fetching;
-  std::vector<BlockFetcher::BlockPart> parts;
+  std::vector<BlockPart> parts;
   for (const std::size_t block : {3U, 0U, 7U}) {
     parts.push_back({sample.request(0, block), {block * 8, 100 + block}});
   }
   std::array<bool, 3> is_right{};
-  REQUIRE(fetching.fetcher.decode_parts(sample.source(), parts, [&](auto i, auto block) {
+  REQUIRE(fetching.fetcher.parts().decode(sample.source(), parts, [&](auto i, auto block) {
     const auto [offset, size] = parts[i].within;
     const auto wanted = sample.block(0, parts[i].request.block.value).subspan(offset, size);
     is_right.at(i) = std::ranges::equal(block.subspan(offset, size), wanted);
@@ -695,9 +696,9 @@ TEST_CASE("block_fetcher: there are no parts of blocks that are known, nor large
   sample.open();
   Fetching fetching;
   REQUIRE(fetching.fetch(sample, sample.requests(0, 0, 1)));
-  CHECK(fetching.fetcher.fetch_part(sample.source(), sample.request(0, 0), {0, 8}).bytes ==
+  CHECK(fetching.fetcher.parts().fetch(sample.source(), sample.request(0, 0), {0, 8}).bytes ==
         nullptr);
-  CHECK(fetching.fetcher.fetch_part(sample.source(), sample.request(0, 1), {0, 200}).bytes ==
+  CHECK(fetching.fetcher.parts().fetch(sample.source(), sample.request(0, 1), {0, 200}).bytes ==
         nullptr);
 }
 
@@ -708,7 +709,7 @@ TEST_CASE("block_fetcher: there are no parts of blocks that are damaged or have 
   damage_block(sample, sample.at(0), 1);
   sample.open();
   Fetching fetching;
-  CHECK(fetching.fetcher.fetch_part(sample.source(), sample.request(0, 1), {0, 8}).bytes ==
+  CHECK(fetching.fetcher.parts().fetch(sample.source(), sample.request(0, 1), {0, 8}).bytes ==
         nullptr);
   // The source is cut within the last block; the first bytes of that block are complete.
   Fetching another;
@@ -718,7 +719,7 @@ TEST_CASE("block_fetcher: there are no parts of blocks that are damaged or have 
       sample.bytes().begin() + static_cast<std::ptrdiff_t>(last.offset + last.size / 2)));
   const std::vector<BlockRequest> requests{sample.request(0, 3)};
   REQUIRE_FALSE(another.fetcher.fetch(cut, requests));
-  CHECK(another.fetcher.fetch_part(sample.source(), requests[0], {0, 8}).bytes == nullptr);
+  CHECK(another.fetcher.parts().fetch(sample.source(), requests[0], {0, 8}).bytes == nullptr);
 }
 
 }  // namespace

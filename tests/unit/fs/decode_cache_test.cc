@@ -293,7 +293,7 @@ TEST_CASE("decode_cache: the budget is never passed by one reader", "[fs][decode
       if (needed + bytes_of(key) + kOverhead > kBudget) break;
       if (keys.insert(key).second) needed += bytes_of(key) + kOverhead;
     }
-    const auto admission = cache.admit(needed);
+    const auto admission = cache.admissions().admit(needed);
     std::vector<DecodeCache::Value> pinned;
     for (const auto key : keys) {
       auto claim = cache.claim(key_of(key), bytes_of(key));
@@ -304,20 +304,6 @@ TEST_CASE("decode_cache: the budget is never passed by one reader", "[fs][decode
       REQUIRE(pinned.back() != nullptr);
     }
   }
-}
-
-TEST_CASE("decode_cache: half of the budget is not for read-ahead", "[fs][decode_cache][unit]") {
-  DecodeCache cache(1000);
-  CHECK_FALSE(cache.try_admit(501));
-  auto half = cache.try_admit(500);
-  CHECK(half);
-  CHECK_FALSE(cache.try_admit(1));
-  half.reset();
-  auto waiting = cache.admit(400);
-  CHECK_FALSE(cache.try_admit(101));
-  CHECK(cache.try_admit(100));
-  waiting = cache.admit(600);
-  CHECK_FALSE(cache.try_admit(0));
 }
 
 // A value that counts its bytes while it exists.
@@ -352,7 +338,7 @@ class Reader {
       const std::uint64_t key = random_() % 64;
       if (keys.insert(key).second) needed += bytes_of(key) + kOverhead;
     }
-    const auto admission = cache_.admit(needed);
+    const auto admission = cache_.admissions().admit(needed);
     read(keys);
   }
 
@@ -424,119 +410,16 @@ TEST_CASE("decode_cache: the budget is not passed by many admitted readers",
   CHECK(living == 0);
 }
 
-// Oracle: the readers' own sum of admitted bytes: at most the budget, or a single reader.
-TEST_CASE("decode_cache: admissions together stay within the budget, or there is one alone",
-          "[fs][decode_cache][race]") {
-  const auto seed = test::random_seed();
-  CAPTURE(seed);
-  constexpr std::uint64_t kBudget = 1000;
-  DecodeCache cache(kBudget);
-  std::atomic<std::uint64_t> sum{0};
-  std::atomic<int> large{0};  // beyond the budget
-  std::atomic<int> offences{0};
-  test::on_threads(8, [&](std::size_t i) {
-    std::mt19937 random(seed + static_cast<std::uint32_t>(i));
-    for (int round = 0; round < 500; ++round) {
-      const std::uint64_t bytes = random() % 10 == 0 ? kBudget + random() % 1000 : random() % 600;
-      const auto admission = cache.admit(bytes);
-      // Counted only while the admission is held, so the sum never exceeds the true one.
-      const auto all = sum.fetch_add(bytes) + bytes;
-      // Small requests have a reserve of an eighth beside the budget.
-      if (bytes > kBudget / 32 && all > kBudget + kBudget / 8 && bytes <= kBudget) {
-        offences.fetch_add(1);
-      }
-      if (bytes > kBudget && large.fetch_add(1) > 0) offences.fetch_add(1);
-      if (bytes > kBudget) large.fetch_sub(1);
-      sum.fetch_sub(bytes);
-    }
-  });
-  CHECK(offences == 0);
-}
-
-TEST_CASE("decode_cache: an admission beyond the budget proceeds alone",
-          "[fs][decode_cache][unit]") {
-  DecodeCache cache(100);
-  test::finish_in_time("admissions one after the other", [&] {
-    {
-      const auto all = cache.admit(1'000'000);
-    }
-    {
-      const auto exact = cache.admit(100);
-    }
-    const auto one = cache.admit(60);
-    const auto other = cache.admit(40);
-    const auto nothing = cache.admit(0);
-  });
-  bool let_in = false;
-  bool was_alone = true;
-  auto first = cache.admit(1);
-  std::atomic<bool> first_is_gone{false};
-  test::on_threads(2, [&](std::size_t i) {
-    if (i == 0) {
-      const auto large = cache.admit(101);
-      let_in = true;
-      was_alone = first_is_gone;
-    } else {
-      first_is_gone = true;
-      first = DecodeCache::Admission();
-    }
-  });
-  CHECK(let_in);
-  CHECK(was_alone);
-}
-
-TEST_CASE("decode_cache: an admission moves with its owner and is given back once",
-          "[fs][decode_cache][unit]") {
-  DecodeCache cache(100);
-  test::finish_in_time("admissions that are moved", [&] {
-    auto one = cache.admit(100);
-    DecodeCache::Admission two(std::move(one));
-    one = DecodeCache::Admission();  // an empty admission returns nothing
-    DecodeCache::Admission three;
-    three = std::move(two);
-    three = DecodeCache::Admission();
-    const auto next = cache.admit(100);
-  });
-}
-
-// A large request waits for the whole budget; a stream of small ones goes on meanwhile, and the
-// large request is not passed by other large ones.
-TEST_CASE("decode_cache: small admissions do not wait for large ones, and large ones take turns",
-          "[fs][decode_cache][race]") {
-  constexpr std::uint64_t kBudget = 64'000;
-  DecodeCache cache(kBudget);
-  auto first = cache.admit(kBudget);
-  std::vector<int> order;
-  std::atomic<int> queued{0};
-  std::vector<std::future<void>> large;
-  for (int i = 0; i < 2; ++i) {
-    large.push_back(std::async(std::launch::async, [&, i] {
-      queued.store(i + 1);
-      const auto whole = cache.admit(kBudget);
-      order.push_back(i);  // one at a time has all of the budget
-    }));
-    while (queued.load() != i + 1 || cache.waiting_large() != static_cast<std::size_t>(i + 1)) {
-      std::this_thread::yield();
-    }
-  }
-  test::finish_in_time("small admissions beside large ones", [&] {
-    for (int i = 0; i < 100; ++i) const auto small = cache.admit(1000);
-  });
-  first = DecodeCache::Admission();
-  for (auto& each : large) REQUIRE(each.wait_for(test::kHangs) == std::future_status::ready);
-  CHECK(order == std::vector<int>{0, 1});
-}
-
 TEST_CASE("decode_cache: a cancelled request waits neither for admission nor for a value",
           "[fs][decode_cache][unit]") {
   DecodeCache cache(1000);
-  auto all = cache.admit(1000);
+  auto all = cache.admissions().admit(1000);
   auto owner = cache.claim(key_of(1), 10);
   std::atomic<bool> is_wanted{true};
   auto waiting = std::async(std::launch::async, [&] {
     codec::WorkBudget budget(1000, [&] { return is_wanted.load(); });
     const codec::WorkScope scope(&budget);
-    const auto none = cache.admit(600);
+    const auto none = cache.admissions().admit(600);
     return cache.claim(key_of(1), 10).flight->wait();
   });
   is_wanted = false;
@@ -545,8 +428,8 @@ TEST_CASE("decode_cache: a cancelled request waits neither for admission nor for
   REQUIRE_FALSE(got);
   CHECK(codec::is_interrupt(got.error()));
   // Nothing is left behind in the queue.
-  all = DecodeCache::Admission();
-  test::finish_in_time("the next admission", [&] { all = cache.admit(1000); });
+  all = Admission();
+  test::finish_in_time("the next admission", [&] { all = cache.admissions().admit(1000); });
 }
 
 // The request that makes a value is cancelled; another waits for the same value and makes it then.

@@ -489,9 +489,10 @@ TEST_CASE("read_result: the right to memory is given back after the memory",
   std::future<void> next;
   bool too_early = false;
   ReadResult result;
-  result.admission = cache.admit(100);
+  result.admission = cache.admissions().admit(100);
   result.owners.emplace_back(std::shared_ptr<const void>(&cache, [&](const void*) {
-    next = std::async(std::launch::async, [&cache] { const auto other = cache.admit(100); });
+    next = std::async(std::launch::async,
+                      [&cache] { const auto other = cache.admissions().admit(100); });
     too_early = next.wait_for(std::chrono::milliseconds(50)) == std::future_status::ready;
   }));
   {
