@@ -50,7 +50,9 @@ void PagePusher::offer(std::shared_ptr<const OpenFile> file, HotBlock block) {
   const auto hash = one.hash();
   const bool is_taken = state_.with([&](State& state) {
     if (!state.is_running || state.waiting_bytes + size > kMaxWaitingBytes) return false;
-    if (!state.recent.note(hash)) return false;
+    const auto answer = state.recent.note(hash);
+    if (answer == RecentStores::Answer::no) return false;
+    one.is_first = answer == RecentStores::Answer::first;
     state.waiting_bytes += size;
     return true;
   });
@@ -90,7 +92,7 @@ bool PagePusher::push(const Kernel& kernel, const Push& one) {
   if (!is_current_(*one.file, one.block.key.content)) {
     kernel.drop(node, one.offset, one.pages.size());
   }
-  if (one.pages.size() == one.size()) one.block.evict();
+  if (one.is_evicted()) one.block.evict();
   return true;
 }
 

@@ -25,8 +25,8 @@ namespace framefs::fs {
 // after; if it has changed meanwhile, the kernel drops the stored pages.  A caller that makes old
 // bytes wrong to show calls drain() after its change can be seen, and before it answers.
 //
-// A block of which the kernel has all bytes leaves the cache: its memory there would be paid for
-// twice, and the memory of one block serves the next ones.
+// A block of which the kernel has all bytes leaves the cache: it would be in memory twice, and its
+// memory in the cache serves the next block.  It stays if the kernel has lost its pages before.
 //
 // Threads: any number.
 class PagePusher {
@@ -75,9 +75,12 @@ class PagePusher {
     HotBlock block;
     std::uint64_t offset = 0;          // of `pages` in the file
     std::span<const std::byte> pages;  // whole pages of the block
+    bool is_first = true;              // the kernel has not lost its pages
 
     [[nodiscard]] std::uint64_t hash() const;
     [[nodiscard]] std::uint64_t size() const { return block.bytes->view().size(); }
+    // Whether the block leaves the cache once it is stored.
+    [[nodiscard]] bool is_evicted() const { return is_first && pages.size() == size(); }
   };
   struct State {
     std::uint64_t waiting_bytes = 0;  // of blocks that the thread has not taken

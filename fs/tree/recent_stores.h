@@ -15,15 +15,22 @@ class RecentStores {
   // A block is stored at its first offer, and then at every kOffersPerStore-th.
   static constexpr std::uint32_t kOffersPerStore = 5;
 
-  // Notes that a block is offered.  Returns whether it is to be stored.  Two blocks with the same
-  // place in the table overwrite each other.
-  bool note(std::uint64_t hash) {
+  // Whether an offered block is to be stored.
+  enum class Answer : std::uint8_t {
+    no,
+    first,  // it was not stored lately
+    again   // its pages were lost meanwhile
+  };
+  // Notes that a block is offered.  Two blocks with the same place in the table overwrite each
+  // other.
+  Answer note(std::uint64_t hash) {
     auto& place = places_[hash % kPlaces];
     const auto mark = mark_of(hash);
     const bool is_known = place.offers > 0 && place.mark == mark;
     place = {.mark = mark,
              .offers = is_known && place.offers < kOffersPerStore ? place.offers + 1 : 1};
-    return place.offers == 1;
+    if (place.offers > 1) return Answer::no;
+    return is_known ? Answer::again : Answer::first;
   }
 
   // The block was not stored after all.

@@ -121,20 +121,24 @@ TEST_CASE("page_pusher: a block leaves the cache when the kernel has all of its 
   const CacheKey whole{.content = {1}, .chunk = 1};
   const CacheKey odd{.content = {1}, .chunk = 2};    // its ends are in pages of other blocks
   const CacheKey other{.content = {2}, .chunk = 3};  // not the current content
-  const CacheKey again{.content = {1}, .chunk = 4};  // was stored lately
+  const CacheKey known{.content = {1}, .chunk = 4};  // was stored lately
+  const CacheKey lost{.content = {1}, .chunk = 5};   // is stored again
   Pushing pushing([](const OpenFile&, ContentId content) { return content.value == 1; });
   pushing.start();
   pushing.offer(0, kPage);
-  pushing.offer_cached(0, kPage, again);
+  pushing.offer_cached(0, kPage, known);
+  for (std::uint32_t i = 2; i < RecentStores::kOffersPerStore; ++i) pushing.offer(0, kPage);
+  pushing.offer_cached(0, kPage, lost);
   pushing.offer_cached(kPage, kPage, other);
   pushing.offer_cached(3 * kPage - 1, 4 * kPage, odd);
   pushing.offer_cached(9 * kPage, kPage, whole);
-  REQUIRE(pushing.events.wait_for(3));
+  REQUIRE(pushing.events.wait_for(4));
   pushing.pusher.stop();
   CHECK_FALSE(pushing.cache.knows(whole));
   CHECK(pushing.cache.knows(odd));
   CHECK(pushing.cache.knows(other));
-  CHECK(pushing.cache.knows(again));
+  CHECK(pushing.cache.knows(known));
+  CHECK(pushing.cache.knows(lost));
 }
 
 TEST_CASE("page_pusher: a block whose content was not settled is stored at its next offer",
