@@ -37,15 +37,13 @@ class ServedBlocks {
 // A decoded block of which readers read one small part after the other.  The kernel is better off
 // with all of its bytes.
 struct HotBlock {
-  CacheKey key;              // of the block in `cache`
+  CacheKey key;              // of the block in the cache
   std::uint64_t offset = 0;  // of the block in the shown file
   std::shared_ptr<const Bytes> bytes;
-  DecodeCache* cache = nullptr;
+  DecodeCache* cache = nullptr;  // outlives it
 
   // To be called when the kernel has all of the bytes.
-  void evict() const {
-    if (cache != nullptr) cache->drop(key);
-  }
+  void evict() const { cache->drop(key); }
 };
 
 // The result of a read: the bytes where they lie, without another copy, and the owners that keep

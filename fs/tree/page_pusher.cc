@@ -91,8 +91,9 @@ bool PagePusher::push(const Kernel& kernel, const Push& one) {
   pushed_bytes_.add(one.pages.size());
   if (!is_current_(*one.file, one.block.key.content)) {
     kernel.drop(node, one.offset, one.pages.size());
+  } else if (one.is_evicted()) {
+    one.block.evict();
   }
-  if (one.is_evicted()) one.block.evict();
   return true;
 }
 

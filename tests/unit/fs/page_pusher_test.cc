@@ -61,16 +61,15 @@ struct Pushing {
                   .drop = [this](NodeId, std::uint64_t offset,
                                  std::uint64_t size) { events.add(event("drop", offset, size)); }});
   }
-  void offer(std::uint64_t offset, std::size_t size, ContentId content = {1}) {
-    pusher.offer(file, {.key = {.content = content},
-                        .offset = offset,
-                        .bytes = std::make_shared<const Bytes>(buffers, size)});
-  }
-  // The same for a block in the cache.
-  void offer_cached(std::uint64_t offset, std::size_t size, const CacheKey& key) {
+  // Offers a block that is in the cache.
+  void offer_block(std::uint64_t offset, std::size_t size, const CacheKey& key) {
     auto bytes = std::make_shared<const Bytes>(buffers, size);
-    cache.claim(key, size).ours->publish(bytes, size);
+    auto claim = cache.claim(key, size);
+    if (claim.ours) claim.ours->publish(bytes, size);
     pusher.offer(file, {.key = key, .offset = offset, .bytes = bytes, .cache = &cache});
+  }
+  void offer(std::uint64_t offset, std::size_t size, ContentId content = {1}) {
+    offer_block(offset, size, {.content = content, .chunk = offset});
   }
   static std::shared_ptr<const OpenFile> open(std::uint64_t inode) {
     const NodeKey key{1, inode, ShownAs::frame};
@@ -126,12 +125,12 @@ TEST_CASE("page_pusher: a block leaves the cache when the kernel has all of its 
   Pushing pushing([](const OpenFile&, ContentId content) { return content.value == 1; });
   pushing.start();
   pushing.offer(0, kPage);
-  pushing.offer_cached(0, kPage, known);
+  pushing.offer_block(0, kPage, known);
   for (std::uint32_t i = 2; i < RecentStores::kOffersPerStore; ++i) pushing.offer(0, kPage);
-  pushing.offer_cached(0, kPage, lost);
-  pushing.offer_cached(kPage, kPage, other);
-  pushing.offer_cached(3 * kPage - 1, 4 * kPage, odd);
-  pushing.offer_cached(9 * kPage, kPage, whole);
+  pushing.offer_block(0, kPage, lost);
+  pushing.offer_block(kPage, kPage, other);
+  pushing.offer_block(3 * kPage - 1, 4 * kPage, odd);
+  pushing.offer_block(9 * kPage, kPage, whole);
   REQUIRE(pushing.events.wait_for(4));
   pushing.pusher.stop();
   CHECK_FALSE(pushing.cache.knows(whole));
@@ -163,6 +162,8 @@ TEST_CASE("page_pusher: pages are dropped if the content changes while they are 
   REQUIRE(pushing.events.wait_for(2));
   CHECK(pushing.events.all() ==
         std::vector{event("store", kPage, 2 * kPage), event("drop", kPage, 2 * kPage)});
+  pushing.pusher.stop();
+  CHECK(pushing.cache.knows({.content = {1}, .chunk = kPage}));
 }
 
 TEST_CASE("page_pusher: waiting blocks have a limit, and so has each", "[fs][page_pusher][unit]") {
