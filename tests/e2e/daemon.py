@@ -3,6 +3,7 @@
 import collections
 import contextlib
 import fcntl
+import json
 import os
 import pathlib
 import re
@@ -196,6 +197,13 @@ class Mount:
     def log(self):
         """The log of the daemon so far."""
         return self.log_path.read_text(errors="replace") if self.log_path.exists() else ""
+
+    def stats(self):
+        """The statistics of the mount.  No program is started for them: it would close files."""
+        return json.loads(os.getxattr(self.mountpoint, "user.framefs.stats"))
+
+    def wait_for_commits(self):
+        wait_for(lambda: self.stats()["writes"]["dirty_bytes"] == 0, "the commits")
 
     def messages(self):
         return self.log() + self.stderr_path.read_text(errors="replace")

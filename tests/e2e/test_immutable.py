@@ -4,7 +4,6 @@ import collections
 import concurrent.futures
 import errno
 import fcntl
-import json
 import mmap
 import os
 import unittest
@@ -51,8 +50,7 @@ class Immutable(MountCase):
         """
         counts = []
         for _ in range(QUESTIONS):
-            stats = json.loads(os.getxattr(mount.path(), "user.framefs.stats"))
-            counts.append({kind: counted["count"] for kind, counted in stats["requests"].items()})
+            counts.append({kind: counted["count"] for kind, counted in mount.stats()["requests"].items()})
         return counts[-1] | {"other": max(count["other"] - REQUESTS * asked for asked, count in enumerate(counts))}
 
     def asked(self, mount, work):

@@ -301,11 +301,11 @@ class Observe(CommandCase):
             file.write(data.noise(100_000))
             file.flush()
             # A process started now would close its copy of the file, which stores the bytes.
-            writes = json.loads(os.getxattr(mount.path(), "user.framefs.stats"))["writes"]
+            writes = mount.stats()["writes"]
             self.assertGreaterEqual(writes["dirty_bytes"], 100_000)
             self.assertEqual(writes["commits"], 0)
             os.fsync(file.fileno())
-            writes = json.loads(os.getxattr(mount.path(), "user.framefs.stats"))["writes"]
+            writes = mount.stats()["writes"]
             self.assertLess(writes["dirty_bytes"], 100_000)
             self.assertEqual(writes["commits"], 1)
 

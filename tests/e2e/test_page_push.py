@@ -1,6 +1,5 @@
 """Hot blocks: the daemon stores them in the kernel's page cache, and never the wrong bytes."""
 
-import json
 import mmap
 import os
 import random
@@ -16,15 +15,10 @@ from case import MountCase
 PAGE = 4096
 BLOCK = 64 << 10
 TOUCHED = (1, 3, 6, 9, 12, 14)  # reads of these pages of a block make it hot
-STATS = "user.framefs.stats"
-
-
-def stats(mount):
-    return json.loads(os.getxattr(mount.path(), STATS))
 
 
 def pushed_bytes(mount):
-    return stats(mount)["cache"]["pushed_bytes"]
+    return mount.stats()["cache"]["pushed_bytes"]
 
 
 def counted_reads(mount):
@@ -32,7 +26,7 @@ def counted_reads(mount):
     counts = []
 
     def is_steady():
-        counts.append(stats(mount)["requests"]["read"]["count"])
+        counts.append(mount.stats()["requests"]["read"]["count"])
         return counts[-3:].count(counts[-1]) == 3
     daemon.wait_for(is_steady, "a steady number of reads")
     return counts[-1]
@@ -68,7 +62,7 @@ class HotBlocks(MountCase):
             os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_RANDOM)
             self.push(mount, file, 5)
             # The block is in memory once.
-            daemon.wait_for(lambda: stats(mount)["cache"]["held_bytes"] < BLOCK, "the block to leave the cache")
+            daemon.wait_for(lambda: mount.stats()["cache"]["held_bytes"] < BLOCK, "the block to leave the cache")
             before = counted_reads(mount)
             self.read_pages(file, 5, range(BLOCK // PAGE))
             self.assertEqual(counted_reads(mount), before)

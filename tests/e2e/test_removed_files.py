@@ -2,11 +2,9 @@
 descriptors that stand for the file."""
 
 import contextlib
-import json
 import mmap
 import os
 
-import daemon
 import data
 from case import MountCase
 from test_namespace import EXCHANGE, renameat2
@@ -90,12 +88,6 @@ class RemovedFiles(MountCase):
             self.assert_same_bytes(observers.read_again(), content, "another opening")
             self.assertEqual(os.fstat(observers.stand_in).st_size, len(content))
 
-    def wait_for_commits(self, mount):
-        def is_clean():
-            stats = json.loads(os.getxattr(mount.path(), "user.framefs.stats"))
-            return stats["writes"]["dirty_bytes"] == 0
-        daemon.wait_for(is_clean, "the commits")
-
     def check_all(self, remove, *options, make=(), names=tuple(WRITES), has_handle_only=False):
         """Writes and closes files, removes them by remove(mount, name), and checks what their
         observers find, at once and after the commit."""
@@ -113,7 +105,7 @@ class RemovedFiles(MountCase):
                 with self.subTest(name=name, when="at once"):
                     self.check(content, observers, has_handle_only)
             if not make:
-                self.wait_for_commits(mount)
+                mount.wait_for_commits()
             for name, content, observers in held:
                 with self.subTest(name=name, when="later"):
                     self.check(content, observers, has_handle_only)
@@ -167,7 +159,7 @@ class RemovedFiles(MountCase):
             with contextlib.closing(Observers(mount.path("a.npy"), len(content))) as observers:
                 self.unlink(mount, "a.npy")
                 self.check(content, observers, False)
-                self.wait_for_commits(mount)
+                mount.wait_for_commits()
                 self.check(content, observers, False)
 
     def test_removed_in_source(self):

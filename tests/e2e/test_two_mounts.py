@@ -1,7 +1,6 @@
 """Two writable mounts of one SOURCE: neither destroys what the other has synced."""
 
 import contextlib
-import json
 import os
 import random
 import unittest
@@ -85,11 +84,7 @@ class TwoMounts(MountCase):
                 with open(other.path(name), "r+b") as file:
                     file.write(self.records()[::-1])
                 one.path(name).unlink()
-
-            def is_clean():
-                stats = json.loads(os.getxattr(other.path(), "user.framefs.stats"))
-                return stats["writes"]["dirty_bytes"] == 0
-            daemon.wait_for(is_clean, "the commits")
+            other.wait_for_commits()
         self.assertNotIn("lost", other.log())
 
     def compacted(self):

@@ -17,116 +17,19 @@
 #include "tests/support/random_seed.h"
 #include "tests/support/sample_data.h"
 #include "tests/support/threads.h"
+#include "tests/unit/fs/block_sample.h"
 #include "tests/unit/fs/shared_source.h"
 
 namespace framefs::fs::block_fetcher_test {
 namespace {
 
+using block_sample::damage_block;
+using block_sample::Fetching;
+using block_sample::kHeaderBytes;
+using block_sample::same;
+using block_sample::Sample;
+using block_sample::spec_of;
 using codec::Errc;
-
-constexpr std::uint64_t kMuch = 1u << 30;  // a budget that is never reached
-constexpr std::uint64_t kFile = 1;
-constexpr std::size_t kHeaderBytes = 32;
-
-// Chunks in memory, one after the other, with their decoded bytes.
-class Sample {
- public:
-  void add(const test::Bytes& stored, test::Bytes data) {
-    at_.push_back(bytes_.size());
-    test::append(bytes_, stored);
-    data_.push_back(std::move(data));
-  }
-  void add(test::Bytes data, const test::ChunkSpec& spec) {
-    const auto stored = test::build_chunk(data, spec);
-    add(stored, std::move(data));
-  }
-
-  // For tests that damage chunks, which they do before open(), or truncate the file, which they do
-  // after.
-  test::Bytes& bytes() { return bytes_; }
-  void open() {
-    whole_ = std::make_unique<test::SharedSource>(bytes_);
-    for (const auto at : at_) {
-      auto chunk = codec::Chunk::open(*whole_, at, bytes_.size() - at, {}, codec::Limits{});
-      REQUIRE(chunk);
-      REQUIRE(chunk->body() == codec::ChunkBody::blocks);
-      chunks_.push_back(std::make_shared<const codec::Chunk>(std::move(*chunk)));
-    }
-    static_cast<void>(whole_->take_reads());
-  }
-
-  [[nodiscard]] const test::SharedSource& source() const { return *whole_; }
-  // The number of bytes read since the last call.
-  [[nodiscard]] std::uint64_t take_read_bytes() const {
-    std::uint64_t sum = 0;
-    for (const auto& range : whole_->take_reads()) sum += range.size;
-    return sum;
-  }
-  [[nodiscard]] std::size_t at(std::size_t chunk) const { return at_[chunk]; }
-  [[nodiscard]] const codec::Chunk& chunk(std::size_t chunk) const { return *chunks_[chunk]; }
-  [[nodiscard]] std::size_t chunk_count() const { return chunks_.size(); }
-  [[nodiscard]] const test::Bytes& data(std::size_t chunk) const { return data_[chunk]; }
-  [[nodiscard]] std::span<const std::byte> block(std::size_t chunk, std::size_t block) const {
-    const auto range = chunks_[chunk]->block_range({block});
-    return std::span(data_[chunk]).subspan(range.offset, range.size);
-  }
-  [[nodiscard]] ByteRange stored(std::size_t chunk, std::size_t block) const {
-    const auto range = chunks_[chunk]->stored_range({block});
-    REQUIRE(range);
-    return *range;
-  }
-  [[nodiscard]] BlockRequest request(std::size_t chunk, std::size_t block) const {
-    return {chunks_[chunk], {chunk}, {block}, kFile};
-  }
-  [[nodiscard]] std::vector<BlockRequest> requests(std::size_t chunk, std::size_t first,
-                                                   std::size_t count) const {
-    std::vector<BlockRequest> all;
-    for (std::size_t i = 0; i < count; ++i) all.push_back(request(chunk, first + i));
-    return all;
-  }
-
- private:
-  test::Bytes bytes_;
-  std::vector<std::size_t> at_;
-  std::vector<test::Bytes> data_;
-  std::unique_ptr<test::SharedSource> whole_;
-  std::vector<std::shared_ptr<const codec::Chunk>> chunks_;
-};
-
-struct Fetching {
-  explicit Fetching(std::uint64_t budget = kMuch, unsigned threads = 2)
-      : buffers(1u << 20), cache(budget), pool(threads), fetcher(cache, buffers, pool) {}
-  auto fetch(const Sample& sample, std::span<const BlockRequest> requests) {
-    return fetcher.fetch(sample.source(), requests);
-  }
-  BufferPool buffers;
-  DecodeCache cache;
-  WorkerPool pool;
-  BlockFetcher fetcher;
-};
-
-bool same(const BlockFetcher::Block& block, std::span<const std::byte> expected) {
-  return block && std::ranges::equal(block->view(), expected);
-}
-
-test::ChunkSpec spec_of(std::uint32_t blocksize, std::vector<test::Filter> filters = {}) {
-  test::ChunkSpec spec;
-  spec.typesize = 4;
-  spec.blocksize = blocksize;
-  spec.filters = std::move(filters);
-  return spec;
-}
-
-// Sets the size of a block's first stream to an invalid value.
-void damage_block(Sample& sample, std::size_t chunk_at, std::size_t block) {
-  const auto& bytes = sample.bytes();
-  std::size_t start = 0;
-  for (std::size_t i = 4; i-- > 0;) {
-    start =
-        start << 8 | std::to_integer<std::size_t>(bytes[chunk_at + kHeaderBytes + 4 * block + i]);
-  }
-  test::put_le<std::int32_t>(sample.bytes(), chunk_at + start, std::numeric_limits<int>::max());
-}
 
 // The same chunk with its blocks stored in the given order.
 test::Bytes reorder_blocks(const test::Bytes& chunk, const std::vector<std::size_t>& order) {
@@ -592,134 +495,6 @@ TEST_CASE("block_fetcher: the parallel decode equals the serial one", "[fs][bloc
     }
   });
   CHECK(wrong == std::vector<int>(6));
-}
-
-// Oracle: the data, and the content of the cache.
-TEST_CASE(
-    "block_fetcher: a block is decoded in part when it is first touched, and whole after that",
-    "[fs][block_fetcher][unit]") {
-  Sample sample;
-  sample.add(test::ramp(4 * 1024, 4), spec_of(1024, {test::Filter::shuffle}));
-  sample.open();
-  Fetching fetching;
-  const auto request = sample.request(0, 2);
-  const ByteRange within{100, 64};
-  const auto part = fetching.fetcher.parts().fetch(sample.source(), request, within);
-  CHECK(same(part.bytes, sample.block(0, 2).subspan(within.offset, within.size)));
-  CHECK(fetching.cache.held_bytes() == 0);
-  CHECK(fetching.fetcher.parts().fetch(sample.source(), request, within).bytes == nullptr);
-  CHECK(fetching.cache.held_bytes() == 0);
-}
-
-// Oracle: the data.
-TEST_CASE("block_fetcher: a codec that decodes whole blocks gives parts while blocks are read once",
-          "[fs][block_fetcher][unit]") {
-  Sample sample;
-  auto spec = spec_of(1024);
-  spec.codec = test::Codec::zstd;
-  sample.add(test::ramp(4 * 1024, 4), spec);
-  sample.open();
-  const auto request = sample.request(0, 2);
-  const ByteRange within{100, 64};
-  const auto is_part = [&](Fetching& fetching) {
-    const auto part = fetching.fetcher.parts().fetch(sample.source(), request, within);
-    return same(part.bytes, sample.block(0, 2).subspan(within.offset, within.size));
-  };
-  const auto read_one_block_often = [&](Fetching& fetching) {
-    for (int i = 0; i < 1000; ++i) {
-      static_cast<void>(
-          fetching.fetcher.parts().fetch(sample.source(), sample.request(0, 1), within));
-    }
-  };
-  Fetching once;
-  CHECK(is_part(once));
-  Fetching often;
-  read_one_block_often(often);
-  const auto hot = often.fetcher.parts().fetch(sample.source(), request, within);
-  CHECK(hot.bytes == nullptr);
-  CHECK(hot.is_hot);
-  constexpr std::uint64_t kLessThanOneBlock = 1000;
-  Fetching full(kLessThanOneBlock);
-  read_one_block_often(full);
-  CHECK(is_part(full));
-}
-
-TEST_CASE("block_fetcher: the first touches of a block take parts, if they do not follow at once",
-          "[fs][block_fetcher][unit]") {
-  constexpr std::uint32_t kBlocks = 256;
-  Sample sample;
-  sample.add(test::ramp(kBlocks * 1024, 4), spec_of(1024, {test::Filter::shuffle}));
-  sample.open();
-  const auto count_early = [&](Fetching& fetching, std::size_t first, std::size_t end) {
-    int count = 0;
-    for (auto block = first; block < end; ++block) {
-      count += fetching.fetcher.parts().is_early(sample.request(0, block), {100, 64}) ? 1 : 0;
-    }
-    return count;
-  };
-  Fetching far_apart;
-  for (int touch = 0; touch < 6; ++touch) CHECK(count_early(far_apart, 0, kBlocks) == kBlocks);
-  CHECK(count_early(far_apart, 0, kBlocks) == 0);  // all blocks have been touched often
-  Fetching slice;
-  CHECK(count_early(slice, 0, 32) == 32);
-  CHECK(count_early(slice, 0, 32) == 0);
-  Fetching large;
-  CHECK_FALSE(large.fetcher.parts().is_early(sample.request(0, 1), {0, 200}));
-  CHECK(large.fetcher.parts().is_early(sample.request(0, 1), {0, 64}));  // that was no touch
-}
-
-// Oracle: the data.
-TEST_CASE("block_fetcher: parts of several blocks are decoded without the cache",
-          "[fs][block_fetcher][unit]") {
-  Sample sample;
-  sample.add(test::ramp(16 * 1024, 4), spec_of(1024, {test::Filter::shuffle}));
-  sample.open();
-  Fetching fetching;
-  std::vector<BlockPart> parts;
-  for (const std::size_t block : {3U, 0U, 7U}) {
-    parts.push_back({sample.request(0, block), {block * 8, 100 + block}});
-  }
-  std::array<bool, 3> is_right{};
-  REQUIRE(fetching.fetcher.parts().decode(sample.source(), parts, [&](auto i, auto block) {
-    const auto [offset, size] = parts[i].within;
-    const auto wanted = sample.block(0, parts[i].request.block.value).subspan(offset, size);
-    is_right.at(i) = std::ranges::equal(block.subspan(offset, size), wanted);
-  }));
-  CHECK(is_right == std::array{true, true, true});
-  CHECK(fetching.cache.held_bytes() == 0);
-}
-
-TEST_CASE("block_fetcher: there are no parts of blocks that are known, nor large ones",
-          "[fs][block_fetcher][unit]") {
-  Sample sample;
-  sample.add(test::ramp(4 * 1024, 4), spec_of(1024, {test::Filter::shuffle}));
-  sample.open();
-  Fetching fetching;
-  REQUIRE(fetching.fetch(sample, sample.requests(0, 0, 1)));
-  CHECK(fetching.fetcher.parts().fetch(sample.source(), sample.request(0, 0), {0, 8}).bytes ==
-        nullptr);
-  CHECK(fetching.fetcher.parts().fetch(sample.source(), sample.request(0, 1), {0, 200}).bytes ==
-        nullptr);
-}
-
-TEST_CASE("block_fetcher: there are no parts of blocks that are damaged or have failed",
-          "[fs][block_fetcher][corrupt]") {
-  Sample sample;
-  sample.add(test::ramp(4 * 1024, 4), spec_of(1024, {test::Filter::shuffle}));
-  damage_block(sample, sample.at(0), 1);
-  sample.open();
-  Fetching fetching;
-  CHECK(fetching.fetcher.parts().fetch(sample.source(), sample.request(0, 1), {0, 8}).bytes ==
-        nullptr);
-  // The source is cut within the last block; the first bytes of that block are complete.
-  Fetching another;
-  const auto last = sample.stored(0, 3);
-  const test::SharedSource cut(test::Bytes(
-      sample.bytes().begin(),
-      sample.bytes().begin() + static_cast<std::ptrdiff_t>(last.offset + last.size / 2)));
-  const std::vector<BlockRequest> requests{sample.request(0, 3)};
-  REQUIRE_FALSE(another.fetcher.fetch(cut, requests));
-  CHECK(another.fetcher.parts().fetch(sample.source(), requests[0], {0, 8}).bytes == nullptr);
 }
 
 }  // namespace
