@@ -78,12 +78,13 @@ std::chrono::nanoseconds time_info(CURL* easy, CURLINFO what) {
 }  // namespace
 
 CurlTransfer::CurlTransfer(CURL* easy, Transport::Ticket ticket, HttpRequest request,
-                           Transport::Done done, BodyPool& bodies)
+                           Transport::Done done, BodyPool& bodies, SpareConnections& connections)
     : easy_(easy),
       ticket_(ticket),
       request_(std::move(request)),
       done_(std::move(done)),
-      bodies_(bodies) {}
+      bodies_(bodies),
+      connections_(connections) {}
 
 CurlTransfer::~CurlTransfer() {
   curl_easy_reset(easy_);
@@ -152,12 +153,15 @@ void CurlTransfer::prepare(const NetworkOptions& options) {
   if (request_.use_netrc) {
     set(easy_, CURLOPT_NETRC, static_cast<long>(CURL_NETRC_OPTIONAL));
   }
-  if (request_.is_public_only) {
-    curl_easy_setopt(easy_, CURLOPT_OPENSOCKETFUNCTION, &CurlTransfer::open_socket);
-    curl_easy_setopt(easy_, CURLOPT_OPENSOCKETDATA, this);
-    // A connection that is open may lead anywhere.
-    set(easy_, CURLOPT_FRESH_CONNECT, 1L);
-  }
+  curl_easy_setopt(easy_, CURLOPT_OPENSOCKETFUNCTION, &CurlTransfer::open_socket);
+  curl_easy_setopt(easy_, CURLOPT_OPENSOCKETDATA, this);
+  curl_easy_setopt(easy_, CURLOPT_SOCKOPTFUNCTION, &CurlTransfer::on_socket);
+  curl_easy_setopt(easy_, CURLOPT_SOCKOPTDATA, this);
+  // The connection outlives the transfer.
+  curl_easy_setopt(easy_, CURLOPT_CLOSESOCKETFUNCTION, &CurlTransfer::close_socket);
+  curl_easy_setopt(easy_, CURLOPT_CLOSESOCKETDATA, &connections_);
+  // A connection that is open may lead anywhere.
+  if (request_.is_public_only) set(easy_, CURLOPT_FRESH_CONNECT, 1L);
   set_method();
   set_headers(options);
   curl_easy_setopt(easy_, CURLOPT_HEADERFUNCTION, &CurlTransfer::on_header);
@@ -176,11 +180,28 @@ std::size_t CurlTransfer::on_body(char* bytes, std::size_t size, std::size_t cou
 }
 
 curl_socket_t CurlTransfer::open_socket(void* self, curlsocktype, curl_sockaddr* address) {
-  if (!is_public(address->addr)) {
-    static_cast<CurlTransfer*>(self)->is_address_refused_ = true;
+  auto& transfer = *static_cast<CurlTransfer*>(self);
+  const bool is_public_only = transfer.request_.is_public_only;
+  if (is_public_only && !is_public(address->addr)) {
+    transfer.is_address_refused_ = true;
     return CURL_SOCKET_BAD;
   }
-  return ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+  bool is_connected = false;
+  const auto fd = transfer.connections_.open(
+      is_public_only ? std::string() : transfer.server(), &address->addr, address->addrlen,
+      address->socktype, address->protocol, Transport::Clock::now(), is_connected);
+  if (is_connected) transfer.connected_ = fd;
+  return fd;
+}
+
+int CurlTransfer::on_socket(void* self, curl_socket_t fd, curlsocktype) {
+  const bool is_connected = static_cast<CurlTransfer*>(self)->connected_ == fd;
+  return is_connected ? CURL_SOCKOPT_ALREADY_CONNECTED : CURL_SOCKOPT_OK;
+}
+
+int CurlTransfer::close_socket(void* connections, curl_socket_t fd) {
+  static_cast<SpareConnections*>(connections)->close(fd);
+  return 0;
 }
 
 bool CurlTransfer::take_header(std::string_view line) {

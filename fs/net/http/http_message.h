@@ -63,6 +63,8 @@ struct HttpRequest {
   bool is_public_only = false;
   // Whether ~/.netrc may have a login for the host.
   bool use_netrc = false;
+  // Many requests to the same server will probably follow soon, and be sent together.
+  bool is_first_of_many = false;
 };
 
 struct HttpAnswer {

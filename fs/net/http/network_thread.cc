@@ -156,10 +156,20 @@ void NetworkThread::begin(Ticket ticket, Submission submission) {
     return;
   }
   auto transfer = std::make_unique<CurlTransfer>(easy, ticket, std::move(submission.request),
-                                                 std::move(submission.done), bodies_);
+                                                 std::move(submission.done), bodies_, connections_);
   transfer->prepare(options_);
   curl_multi_add_handle(multi_->handle, easy);
-  running_.emplace(ticket, std::move(transfer));
+  const auto& entry = *running_.emplace(ticket, std::move(transfer)).first->second;
+  if (entry.request().is_first_of_many) open_connections_for(entry);
+}
+
+// They are open when the answer arrives.
+void NetworkThread::open_connections_for(const CurlTransfer& transfer) {
+  const auto time = now();
+  if (!connections_.top_up(transfer.server(), running_.size(), time)) return;
+  const Ticket no_ticket = 0;
+  timers_.emplace(time + SpareConnections::kMaxAge,
+                  std::pair{no_ticket, [this] { connections_.close_old(now()); }});
 }
 
 void NetworkThread::drop(Ticket ticket) {

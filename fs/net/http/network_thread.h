@@ -10,6 +10,7 @@
 
 #include "fs/core/guarded.h"
 #include "fs/net/http/body_pool.h"
+#include "fs/net/http/spare_connections.h"
 #include "fs/net/http/transport.h"
 #include "fs/net/network_options.h"
 
@@ -65,11 +66,14 @@ class NetworkThread final : public Transport {
   void run(const std::stop_token& stop);
   void take_commands();
   void begin(Ticket ticket, Submission submission);
+  void open_connections_for(const CurlTransfer& transfer);
   void drop(Ticket ticket);
   void finish_transfers();
   void run_timers();
   [[nodiscard]] int poll_timeout_ms() const;
 
+  // Used by the thread alone.  libcurl closes the sockets of its connections through it.
+  SpareConnections connections_;
   // Constant after construction.
   const NetworkOptions options_;
   const std::unique_ptr<Multi> multi_;

@@ -38,6 +38,8 @@ std::optional<std::uint64_t> total_of(const HttpAnswer& answer, std::uint64_t he
 }
 
 void ask_for_part(HttpRequest& request, const OpenRequest& open) {
+  // The probe has asked for the beginning.  This is an open, and reads follow.
+  request.is_first_of_many = open.version.has_value();
   if (open.version) return pin(request, *open.version, open.range);
   request.headers.set("range", range_header(open.range));
   request.max_body_bytes = open.range.size;

@@ -1,5 +1,6 @@
 #include "fs/net/http/network_thread.h"
 
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <future>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "fs/net/http/public_address.h"
+#include "fs/net/http/spare_connections.h"
 #include "tests/support/catch.h"
 #include "tests/support/http_server.h"
 #include "tests/support/network.h"
@@ -111,6 +113,36 @@ TEST_CASE("network_thread: a connection serves many requests", "[net][network_th
   const auto thread = running_network();
   for (int i = 0; i < 20; ++i) REQUIRE(perform(*thread, get(server.url())));
   CHECK(server.connections() == 1);
+}
+
+// Opens connections as the first of many requests does, and waits until the server has them.
+void open_connections(NetworkThread& thread, HttpServer& server) {
+  REQUIRE(perform(thread, get(server.url())));  // now the address is known
+  auto first = get(server.url());
+  first.is_first_of_many = true;
+  REQUIRE(perform(thread, first));
+  REQUIRE(test::comes_true([&] { return server.connections() > SpareConnections::kWanted; }));
+}
+
+TEST_CASE("network_thread: requests at once take the connections that the first of many has opened",
+          "[net][network_thread][race]") {
+  std::atomic<std::size_t> begun = 0;
+  HttpServer server([&](const ServedRequest& request) {
+    if (request.target == "/") return served(200, "x");
+    ++begun;
+    const bool all = test::comes_true([&] { return begun == SpareConnections::kWanted; });
+    return served(all ? 200 : 500, "y");
+  });
+  const auto thread = running_network();
+  open_connections(*thread, server);
+  const auto before = server.connections();
+  std::atomic<std::size_t> answered = 0;
+  test::on_threads(SpareConnections::kWanted, [&](std::size_t) {
+    const auto answer = perform(*thread, get(server.url() + "/many"));
+    if (answer && answer->status == 200) ++answered;
+  });
+  CHECK(answered == SpareConnections::kWanted);
+  CHECK(server.connections() == before);
 }
 
 TEST_CASE("network_thread: requests at once have connections of their own",
