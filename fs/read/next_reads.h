@@ -2,9 +2,11 @@
 
 #include <array>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "codec/core/units.h"
+#include "fs/read/array_grid.h"
 
 namespace framefs::fs {
 
@@ -12,11 +14,19 @@ using codec::ByteRange;
 
 // The reads of one open file so far, and the bytes that its reader will probably want next.  Two
 // kinds of readers show it: one that reads on without gaps, and one that makes equal runs, as a
-// slice of an array does, at equal distances or not.  The bytes that are named in vain are at most
-// four times those of a run, and only for a run that is longer than the two before it.
+// slice of an array does, at equal distances or not.
+//
+// The bands of an array limit the bytes that are named in vain.  A reader that comes to a second
+// band, or to a later one, is expected to want a third as many bands more, and at least one.  A
+// long run that is longer than the two before it is expected to go on for four times its bytes, but
+// not behind the end of its plane, or of the array.
 // Threads: one at a time.
 class NextReads {
  public:
+  NextReads() = default;
+  // `grid` is that of the file.
+  explicit NextReads(ArrayGrid grid) : grid_(std::move(grid)) {}
+
   // Notes a read.  Returns the ranges that are probably wanted next, in the order of their use.
   // They are returned again, with those behind them, whenever the reader has come a part of the
   // way.
@@ -34,12 +44,25 @@ class NextReads {
     void add(ByteRange read) noexcept;
   };
   void begin_run(ByteRange read);
+  // Whether the read continues the run before: one that was overtaken, or the reader has come back.
+  [[nodiscard]] bool belongs_to_last(ByteRange read) noexcept;
+  // The distance without the error of requests around it.
+  [[nodiscard]] std::uint64_t rounded(std::uint64_t distance) const noexcept;
   // The size of the range behind the run that is probably wanted.
   [[nodiscard]] std::uint64_t window() const noexcept;
+  // Those of the bands behind the run that are probably wanted.
+  [[nodiscard]] std::uint64_t bytes_to_next_bands() const noexcept;
+  // Those up to the end of the smallest part of the array that holds the whole run.
+  [[nodiscard]] std::uint64_t bytes_to_end_of_part() const noexcept;
   [[nodiscard]] bool is_regular() const noexcept;
+  // The number of runs behind this one that are probably wanted.
+  [[nodiscard]] std::uint64_t count_of_next_runs() const noexcept;
   [[nodiscard]] std::vector<ByteRange> next_runs() const;
 
+  ArrayGrid grid_;
   Run run_;
+  Run last_;                                   // the run before
+  unsigned late_reads_ = 0;                    // the reads of `last_` since this run began
   std::array<std::uint64_t, 2> last_sizes_{};  // of the two runs before
   std::uint64_t run_size_ = 0;                 // of the shortest of the equal runs before
   // Equal runs at equal distances.

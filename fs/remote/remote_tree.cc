@@ -351,7 +351,8 @@ Result<RemoteTree::Opened> RemoteTree::open_file(NodeId id, int flags) {
   opened.is_newer = origin.is_newer;
   opened.bypass_pages = opened.bypass_pages || !view->is_readable();
   opened.file = std::make_shared<const RemoteOpenFile>(
-      RemoteOpenFile{node, view, ahead_.new_pattern(), std::make_shared<Guarded<NextReads>>()});
+      RemoteOpenFile{node, view, ahead_.new_pattern(),
+                     std::make_shared<Guarded<NextReads>>(std::in_place, view->grid())});
   return opened;
 }
 

@@ -30,6 +30,9 @@ class ArrayView final : public View {
   [[nodiscard]] Result<ReadResult> read(std::uint64_t offset, std::uint64_t size,
                                         Access access) const override;
   void expect(ByteRange now, std::span<const ByteRange> next) const override;
+  [[nodiscard]] ArrayGrid grid() const override {
+    return is_readable() ? ArrayGrid::of(header().size(), array_->layout) : ArrayGrid();
+  }
   [[nodiscard]] bool decode_ahead(ByteRange range) const override;
   // The bytes before the array's bytes, and the number of the array's bytes. Only for a readable
   // view: see is_readable().

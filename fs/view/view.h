@@ -4,6 +4,7 @@
 #include <span>
 
 #include "codec/core/result.h"
+#include "fs/read/array_grid.h"
 #include "fs/read/read_pattern.h"
 #include "fs/read/read_result.h"
 
@@ -33,6 +34,9 @@ class View {
   // Says that the bytes `now` are about to be read, and then probably those of `next`, in this
   // order.  A view of a far file whose bytes are stored in another order has them fetched.
   virtual void expect(ByteRange /*now*/, std::span<const ByteRange> /*next*/) const {}
+
+  // Where the blocks of an array lie in the file.
+  [[nodiscard]] virtual ArrayGrid grid() const { return {}; }
 
   // The size of the file if it must be decoded, and 0 otherwise.
   [[nodiscard]] virtual std::uint64_t decoded_bytes() const noexcept { return 0; }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include "tests/support/catch.h"
@@ -16,6 +17,8 @@ constexpr std::uint64_t kMiddle = 500 * kMiB;
 
 // A reader, and the end of all that it was said to want next.
 struct Reader {
+  Reader() = default;
+  explicit Reader(ArrayGrid grid) : reads(std::move(grid)) {}
   void read(ByteRange range) {
     for (const auto& next : reads.note(range)) {
       named_to = std::max(named_to, next.offset + next.size);
@@ -130,6 +133,96 @@ TEST_CASE("next_reads: gaps make runs of their own", "[fs][next_reads][unit]") {
   Reader reader;
   for (std::uint64_t i = 0; i < 4; ++i) reader.read({kMiddle + i * i * 3 * kFault, kFault});
   CHECK(reader.count == 0);
+}
+
+// 64 planes of 512 rows of 2 KiB, in blocks of 16 planes and 32 rows, behind a header.
+constexpr std::uint64_t kHeader = 128;
+constexpr auto kPlane = kMiB;
+constexpr auto kBand = 64 * kKiB;
+ArrayGrid cube() {
+  return {kHeader, {{kPlane, 16 * kPlane, 64 * kPlane}, {2 * kKiB, kBand, kPlane}}};
+}
+
+TEST_CASE("next_reads: the next band of blocks is named when a run comes to its second one",
+          "[fs][next_reads][unit]") {
+  const auto plane = 20 * kPlane;
+  Reader reader(cube());
+  reader.read_all(plane, plane + kBand);
+  CHECK(reader.count == 0);
+  reader.read({plane + kBand, kFault});
+  CHECK(reader.last == ByteRange{plane + kBand + kFault, 2 * kBand - kFault + kHeader});
+  reader.read_all(plane + kBand + kFault, plane + 2 * kBand);
+  CHECK(reader.count == 1);
+  reader.read({plane + 2 * kBand, kFault});
+  CHECK(reader.named_to == plane + 4 * kBand + kHeader);
+}
+
+TEST_CASE("next_reads: a short run at the border of two bands names nothing",
+          "[fs][next_reads][unit]") {
+  Reader reader(cube());
+  reader.read_all(20 * kPlane + kBand - kFault, 20 * kPlane + kBand + kFault);
+  CHECK(reader.count == 0);
+}
+
+TEST_CASE("next_reads: a long run is expected to end with its plane", "[fs][next_reads][unit]") {
+  const auto plane = 20 * kPlane;
+  Reader reader(cube());
+  reader.read_all(plane, plane + 256 * kKiB);
+  CHECK(reader.named_to == plane + kPlane + kHeader);
+  // It goes on in the next one.
+  reader.read_all(plane + 256 * kKiB, plane + kPlane + 2 * kFault);
+  CHECK(reader.named_to > plane + 4 * kPlane);
+}
+
+TEST_CASE("next_reads: equal runs name those in the same blocks, and in a third as many behind",
+          "[fs][next_reads][unit]") {
+  constexpr auto kRun = 8 * kFault;
+  const auto run = [](std::uint64_t i) { return i * kPlane + 5 * kBand; };
+  Reader reader(cube());
+  const auto read_to = [&](std::uint64_t first, std::uint64_t end) {
+    for (auto i = first; i < end; ++i) reader.read_all(run(i), run(i) + kRun);
+  };
+  read_to(0, 16);
+  CHECK(reader.named_to == run(15) + kRun);
+  reader.read({run(16), kFault});
+  CHECK(reader.named_to == run(47) + kRun);
+  reader.read_all(run(16) + kFault, run(16) + kRun);
+  read_to(17, 33);
+  CHECK(reader.named_to == run(63) + kRun);
+  read_to(33, 64);
+  CHECK(reader.named_to == run(63) + kRun);  // the array ends here
+}
+
+TEST_CASE("next_reads: runs in blocks of their own name a third as many as were read",
+          "[fs][next_reads][unit]") {
+  constexpr auto kRun = 8 * kFault;
+  const auto run = [](std::uint64_t i) { return i * kPlane; };
+  Reader reader(ArrayGrid(0, {{kPlane, kPlane, 64 * kPlane}}));
+  for (std::uint64_t i = 0; i < 31; ++i) reader.read_all(run(i), run(i) + kRun);
+  CHECK(reader.named_to == run(40) + kRun);
+}
+
+TEST_CASE("next_reads: late requests of a run do not end the next one", "[fs][next_reads][unit]") {
+  constexpr auto kRun = 8 * kFault;
+  const auto run = [](std::uint64_t i) { return kMiddle + i * kMiB; };
+  Reader reader;
+  for (std::uint64_t i = 0; i < 8; ++i) {
+    reader.read({run(i), kFault});
+    if (i > 0) reader.read({run(i - 1) + kRun - kFault, kFault});
+    reader.read({run(i) + 2 * kFault, kFault});
+    reader.read({run(i) + kFault, kFault});
+    reader.read_all(run(i) + 3 * kFault, run(i) + kRun - kFault);
+  }
+  CHECK(reader.last.offset == run(8));
+}
+
+// As the C library copies a plane from a mapping.
+TEST_CASE("next_reads: a run goes on when its end was read first", "[fs][next_reads][unit]") {
+  Reader reader;
+  reader.read({kMiddle, kFault});
+  reader.read({kMiddle + kMiB, kFault});
+  reader.read_all(kMiddle + kFault, kMiddle + 13 * kFault);
+  CHECK(reader.last == ByteRange{kMiddle + 13 * kFault, 4 * 13 * kFault});
 }
 
 // Oracle: the planes of a cube.
