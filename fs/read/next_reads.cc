@@ -39,7 +39,7 @@ bool is_about(std::uint64_t a, std::uint64_t b) noexcept {
   return std::max(a, b) - std::min(a, b) <= kRounding;
 }
 
-// The number of bands behind `count` bands that were read.
+// The number of bands that a series of runs which has come to `count` bands probably wants.
 std::uint64_t bands_after(std::uint64_t count) noexcept {
   return count < 2 ? 0 : std::max<std::uint64_t>(1, count / kBandsPerBand);
 }
@@ -65,7 +65,7 @@ void NextReads::Run::add(ByteRange read) noexcept {
   has_large_begin = has_large_begin || (is_large && begin < kBeginning);
 }
 
-std::uint64_t NextReads::bytes_to_next_bands() const noexcept {
+std::uint64_t NextReads::bytes_to_next_band() const noexcept {
   if (run_.size() < kMinRunOfBands) return 0;
   std::uint64_t to = run_.end;
   for (const auto& axis : grid_.axes()) {
@@ -73,8 +73,7 @@ std::uint64_t NextReads::bytes_to_next_bands() const noexcept {
     // A reader of the outer axis comes to the end of this one.
     if (grid_.end_of_extent(axis, begin) < run_.end || axis.band_bytes < kRounding) continue;
     const auto count = grid_.band(axis, run_.end - 1) - grid_.band(axis, begin) + 1;
-    const auto ahead = bands_after(count);
-    if (ahead > 0) to = std::max(to, grid_.end_of_band(axis, run_.end - 1, ahead));
+    if (count == 2) to = std::max(to, grid_.end_of_band(axis, run_.end - 1, 1));
   }
   return to - run_.end;
 }
@@ -96,7 +95,7 @@ std::uint64_t NextReads::window() const noexcept {
   if (run_.has_large_begin) return std::max(large, kFirstWindow);
   const auto [shortest, longest] = std::ranges::minmax(last_sizes_);
   if (size > longest + kRounding) {
-    return size > kMinRun ? std::min(large, bytes_to_end_of_part()) : bytes_to_next_bands();
+    return size > kMinRun ? std::min(large, bytes_to_end_of_part()) : bytes_to_next_band();
   }
   return shortest > size + kRounding ? shortest - size : 0;
 }

@@ -16,10 +16,10 @@ using codec::ByteRange;
 // kinds of readers show it: one that reads on without gaps, and one that makes equal runs, as a
 // slice of an array does, at equal distances or not.
 //
-// The bands of an array limit the bytes that are named in vain.  A reader that comes to a second
-// band, or to a later one, is expected to want a third as many bands more, and at least one.  A
-// long run that is longer than the two before it is expected to go on for four times its bytes, but
-// not behind the end of its plane, or of the array.
+// The bands of an array limit the bytes that are named in vain.  A run that comes to its second
+// band is expected to want the third one, too; a series of equal runs, a third as many bands as it
+// has come to, and at least one.  A long run that is longer than the two before it is expected to
+// go on for four times its bytes, but not behind the end of its plane, or of the array.
 // Threads: one at a time.
 class NextReads {
  public:
@@ -50,8 +50,8 @@ class NextReads {
   [[nodiscard]] std::uint64_t rounded(std::uint64_t distance) const noexcept;
   // The size of the range behind the run that is probably wanted.
   [[nodiscard]] std::uint64_t window() const noexcept;
-  // Those of the bands behind the run that are probably wanted.
-  [[nodiscard]] std::uint64_t bytes_to_next_bands() const noexcept;
+  // Those of the band behind a run that has come to its second one.
+  [[nodiscard]] std::uint64_t bytes_to_next_band() const noexcept;
   // Those up to the end of the smallest part of the array that holds the whole run.
   [[nodiscard]] std::uint64_t bytes_to_end_of_part() const noexcept;
   [[nodiscard]] bool is_regular() const noexcept;

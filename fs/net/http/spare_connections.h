@@ -20,8 +20,9 @@ class SpareConnections {
  public:
   using Time = std::chrono::steady_clock::time_point;
 
-  // The connections to a server that wait for requests, those of earlier requests included.
-  static constexpr std::size_t kWanted = 16;
+  // The connections to a server that wait for requests, those of earlier requests included: as many
+  // as there are requests ahead of readers at first.
+  static constexpr std::size_t kWanted = 24;
   // Many servers close a connection on which no request comes for 20 seconds.
   static constexpr std::chrono::seconds kMaxAge{10};
 

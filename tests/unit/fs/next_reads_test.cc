@@ -151,10 +151,8 @@ TEST_CASE("next_reads: the next band of blocks is named when a run comes to its 
   CHECK(reader.count == 0);
   reader.read({plane + kBand, kFault});
   CHECK(reader.last == ByteRange{plane + kBand + kFault, 2 * kBand - kFault + kHeader});
-  reader.read_all(plane + kBand + kFault, plane + 2 * kBand);
+  reader.read_all(plane + kBand + kFault, plane + 3 * kBand);
   CHECK(reader.count == 1);
-  reader.read({plane + 2 * kBand, kFault});
-  CHECK(reader.named_to == plane + 4 * kBand + kHeader);
 }
 
 TEST_CASE("next_reads: a short run at the border of two bands names nothing",
