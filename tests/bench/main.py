@@ -59,7 +59,7 @@ def parse_arguments():
                         help="compare the figures of framefs with those of another build of it, and nothing else")
     parser.add_argument("--only", default="", metavar="TEXT",
                         help="with --against: only the figures whose name and data contain this text; "
-                             "with --peers: only the rows whose name does")
+                             "with --peers: only the rows whose name does; with --remote: slices, and nothing else")
     parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="write all figures there")
     parser.add_argument("--readme", action="store_true",
                         help="put the figures into tests/bench/RESULTS.md; with --peers also into README.md and its chart")
@@ -68,6 +68,8 @@ def parse_arguments():
     args.build = args.build.resolve()
     if args.size % 16 or args.size < 16:
         parser.error("--size must be a multiple of 16")
+    if args.remote and args.only not in ("", "slices"):
+        parser.error("with --remote, --only knows slices alone")
     if args.writing and args.readme:
         parser.error("--readme needs the figures of reading, too")
     return args
@@ -127,7 +129,7 @@ def measure_stalls(args, folder):
 def measure_remote(args, folder):
     programs = programs_of(args.build)
     return remote.measure_all(programs, plain_data(args, folder, programs), folder, args.latency, args.rate, args.runs,
-                              progress)
+                              args.only, progress)
 
 
 def measure_all(args, folder):

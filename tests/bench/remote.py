@@ -285,8 +285,9 @@ class Bench:
 
     # --- Slices of an array
 
-    def slices(self):
-        """One slice of each kind, with the open of the file and the read of its header."""
+    def slices(self, runs):
+        """Slices of each kind, each through a new mount, and the medians of their figures.  The
+        open of the file and the read of its header are timed apart, but their bytes count."""
         path = make_array(self.all_data)
         mount = self.mount(path.parent)
         told = json.loads(subprocess.run([self.programs["framefs"], "info", "--json", "--chunks", path], check=True,
@@ -297,18 +298,25 @@ class Bench:
         order = random.Random(7)
         rows = []
         for name, size in SLICES.items():
-            begin = [order.randrange(whole - part + 1) for whole, part in zip(ARRAY, size)]
-            with mount.mounted():
-                self.proxy.requests()
-                started = time.perf_counter()
-                array = numpy.load(mount.mountpoint / "cube.npy", mmap_mode="r")
-                numpy.array(array[tuple(slice(b, b + n) for b, n in zip(begin, size))])
-                seconds = time.perf_counter() - started
-                del array
-                ledger = self.proxy.requests()
-            rows.append({"what": name, "begin": begin, "ms": round(1000 * seconds, 1), "requests": len(ledger),
-                         "round_trips": round_trips(ledger), "mb": round(sum(r.bytes for r in ledger) / 1e6, 2),
-                         **slice_beside_client(url, chunks, Grid(ARRAY, ARRAY_CHUNK, ARRAY_BLOCK), begin, size)})
+            taken = []
+            for _ in range(runs):
+                begin = [order.randrange(whole - part + 1) for whole, part in zip(ARRAY, size)]
+                with mount.mounted():
+                    self.proxy.requests()
+                    times = [time.perf_counter()]
+                    array = numpy.load(mount.mountpoint / "cube.npy", mmap_mode="r")
+                    times.append(time.perf_counter())
+                    numpy.array(array[tuple(slice(b, b + n) for b, n in zip(begin, size))])
+                    times.append(time.perf_counter())
+                    del array
+                    ledger = self.proxy.requests()
+                open_ms, ms = (1000 * float(step) for step in numpy.diff(times))
+                row = {"open_ms": open_ms, "ms": ms, "requests": len(ledger), "round_trips": round_trips(ledger),
+                       "mb": sum(r.bytes for r in ledger) / 1e6,
+                       **slice_beside_client(url, chunks, Grid(ARRAY, ARRAY_CHUNK, ARRAY_BLOCK), begin, size)}
+                taken.append(row | {"times": ms / row["client_ms"], "bytes": row["mb"] / row["needed_mb"]})
+            rows.append({"what": name, "most_bytes": round(max(row["bytes"] for row in taken), 2),
+                         **{field: round(statistics.median(row[field] for row in taken), 2) for field in taken[0]}})
         return rows
 
     def key_of_many(self):
@@ -392,7 +400,7 @@ def measure_latency(bench, runs):
             figures["random_s3fs"].append(random_row(S3FS, frame, *bench.random_reads(
                 frame, bench.mounted_over(bench.s3fs(folder)), bench.over)))
     bench.progress(f"{bench.latency_ms} ms, slices of an array")
-    figures["slices"] = bench.slices()
+    figures["slices"] = bench.slices(runs)
     bench.progress(f"{bench.latency_ms} ms, listings")
     figures["listing"] = bench.listings()
     bench.progress(f"{bench.latency_ms} ms, one key among {KEYS:,}")
@@ -443,6 +451,9 @@ class RemoteGoals:
         self._most("4 KiB, later in the chunk: requests", 1, each("later", "requests"))
         self._most("4 KiB, later in the chunk: mean bytes, times the block", 1.25, each("later", "bytes"))
         self._most("4 KiB, again: requests", 0, each("again", "requests"))
+        slices = self.figures["slices"]
+        self._most("slice: time, times that of a bare client", 1.2, {row["what"]: row["times"] for row in slices})
+        self._most("slice: bytes, times those needed", 1.5, {row["what"]: row["bytes"] for row in slices})
         listing = self.figures["listing"]
         self._least(f"ls -l of {LISTED:,} frames: requests in flight", 64, {"": listing["in_flight"]})
         self._most("ls -l again: requests", 10, {"": listing["again"]})
@@ -467,25 +478,46 @@ class RemoteGoals:
         self.list.append(Goal(what, wanted, f"{value:.3g}" + (f" ({worst})" if worst else ""), met))
 
 
-def measure_all(programs, all_data, folder, latencies, rate_mb_s, runs, progress):
-    """One object for each latency, with its goals."""
+def measure_slices(bench, runs):
+    """The figures of slices alone, for one latency."""
+    bench.progress(f"{bench.latency_ms} ms, slices of an array")
+    return {"latency_ms": bench.latency_ms, "slices": bench.slices(runs)}
+
+
+def measure_all(programs, all_data, folder, latencies, rate_mb_s, runs, only, progress):
+    """One object for each latency, with its goals, or with the figures of slices alone."""
     all_data.make_only(FRAMES)
     all_figures = []
     with nginx(folder, all_data.folder) as port, LinkProxy(programs["link_proxy"], port) as proxy:
         proxy.set_rate(rate_mb_s * 1_000_000)
         for latency in latencies:
             proxy.set_latency(latency)
-            figures = measure_latency(Bench(programs, all_data, folder, proxy, latency, progress), runs)
-            figures["goals"] = [goal._asdict() for goal in RemoteGoals(figures).judge()]
+            bench = Bench(programs, all_data, folder, proxy, latency, progress)
+            if only:
+                figures = measure_slices(bench, runs)
+            else:
+                figures = measure_latency(bench, runs)
+                figures["goals"] = [goal._asdict() for goal in RemoteGoals(figures).judge()]
             all_figures.append(figures)
     return {"rate_mb_s": rate_mb_s, "latencies": all_figures}
 
 
 # -------------------------------------------------------------------------------------------- text
 
+def slices_as_text(slices):
+    return [f"{'slice of an array':28}{'open ms':>9}{'ms':>8}{'client ms':>11}{'times':>7}{'requests':>10}"
+            f"{'round trips':>13}{'MB':>8}{'needed MB':>11}{'bytes':>7}{'most':>6}",
+            *(f"{row['what']:28}{row['open_ms']:>9.1f}{row['ms']:>8.1f}{row['client_ms']:>11.1f}{row['times']:>7.2f}"
+              f"{row['requests']:>10.0f}{row['round_trips']:>13.0f}{row['mb']:>8.2f}{row['needed_mb']:>11.2f}"
+              f"{row['bytes']:>7.2f}{row['most_bytes']:>6.2f}" for row in slices)]
+
+
 def as_text(document):
     lines = []
     for figures in document["latencies"]:
+        if "rates" not in figures:
+            lines += [f"A round trip of {figures['latency_ms']:g} ms", "", *slices_as_text(figures["slices"]), ""]
+            continue
         rate = f", {document['rate_mb_s']:g} MB/s" if document["rate_mb_s"] else ""
         lines += [f"A round trip of {figures['latency_ms']:g} ms{rate}", "",
                   f"{'MB/s':14}{'data':14}" + "".join(f"{who:>20}" for who in CONTESTANTS)
@@ -503,10 +535,7 @@ def as_text(document):
                              f"{of['mean_requests']:>10.2f}"
                              f"{of['requests']:>6}{of['at_most_two']:>11.0%}{of['one_round_trip']:>16.0%}"
                              f"{of['bytes']:>8.2f}{of['most_bytes']:>8.2f}{row['bytes_before'] / 1e6:>15.2f}")
-        lines += ["", f"{'slice of an array':28}{'ms':>8}{'requests':>10}{'round trips':>13}{'MB':>8}{'needed MB':>11}"
-                      f"{'client ms':>11}"]
-        lines += [f"{row['what']:28}{row['ms']:>8.1f}{row['requests']:>10}{row['round_trips']:>13}{row['mb']:>8.2f}"
-                  f"{row['needed_mb']:>11.2f}{row['client_ms']:>11.1f}" for row in figures["slices"]]
+        lines += ["", *slices_as_text(figures["slices"])]
         lines += ["", f"{f'one key among {KEYS:,}':28}{'requests':>10}{'round trips':>13}{'KB':>8}"]
         lines += [f"{row['what']:28}{row['requests']:>10}{row['round_trips']:>13}{row['kb']:>8.1f}"
                   for row in figures["key_of_many"]]
