@@ -161,7 +161,7 @@ Status RemoteIndex::put_file(const net::ManifestFile& file) {
 
 Status RemoteIndex::put(std::string_view text) {
   put_bytes_ += text.size();
-  if (put_bytes_ > net::kMaxManifestBytes) return codec::fail(Errc::over_limit, "manifest");
+  FRAMEFS_CHECK(net::check_manifest_bytes(put_bytes_));
   return put_(text);
 }
 

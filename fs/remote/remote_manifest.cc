@@ -39,7 +39,7 @@ void RemoteManifest::forget() {
 Status RemoteManifest::read(const Learn& learn) {
   FRAMEFS_TRY(const auto opened, store_.objects().open(net::kManifestName));
   const auto size = opened.object->version().size;
-  if (size > net::kMaxManifestBytes) return codec::fail(Errc::over_limit, "manifest");
+  FRAMEFS_CHECK(net::check_manifest_bytes(size));
   FRAMEFS_TRY(const auto charge, store_.listing_budget().reserve(size, kMaxWaitForRoom));
   std::string text(size, '\0');
   FRAMEFS_CHECK(store_.bytes_of(opened)->read_at(0, std::as_writable_bytes(std::span(text))));

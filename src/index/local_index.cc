@@ -83,7 +83,7 @@ Status LocalIndex::write_file(const TreeEntry& entry) {
 
 Status LocalIndex::put(std::string_view text) {
   put_bytes_ += text.size();
-  if (put_bytes_ > net::kMaxManifestBytes) return codec::fail(Errc::over_limit, "manifest");
+  FRAMEFS_CHECK(net::check_manifest_bytes(put_bytes_));
   return put_(text);
 }
 

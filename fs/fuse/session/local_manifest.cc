@@ -27,7 +27,7 @@ codec::Result<Files> known_files(fs::UniqueFd fd, const codec::Limits& limits) {
   FRAMEFS_TRY(const auto st, fs::stat_of(fd.get()));
   const auto size = static_cast<std::uint64_t>(st.st_size);
   if (!S_ISREG(st.st_mode)) return codec::fail(fs::Errc::bad_field, "manifest");
-  if (size > net::kMaxManifestBytes) return codec::fail(fs::Errc::over_limit, "manifest");
+  FRAMEFS_CHECK(net::check_manifest_bytes(size));
   std::string text(size, '\0');
   FRAMEFS_CHECK(fs::FileReader(std::move(fd)).read_at(0, std::as_writable_bytes(std::span(text))));
   Files files;

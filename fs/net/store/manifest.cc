@@ -131,8 +131,13 @@ class ManifestReader final : public nlohmann::json_sax<Json> {
 
 }  // namespace
 
+Status check_manifest_bytes(std::uint64_t bytes) {
+  if (bytes <= kMaxManifestBytes) return {};
+  return codec::fail(Errc::over_limit, kLongManifest);
+}
+
 Status parse_manifest(std::string_view json, const TakeManifestFile& take) {
-  if (json.size() > kMaxManifestBytes) return codec::fail(Errc::over_limit, "manifest");
+  FRAMEFS_CHECK(check_manifest_bytes(json.size()));
   ManifestReader reader(take);
   const bool is_parsed = Json::sax_parse(json, &reader);
   FRAMEFS_CHECK(reader.taken());

@@ -21,6 +21,9 @@ inline constexpr const char* kManifestName = "framefs-manifest.json";
 
 // A manifest beyond this size is neither read nor written.
 inline constexpr std::uint64_t kMaxManifestBytes = 128U << 20;
+inline constexpr const char* kLongManifest = "a manifest of more than 128 MiB";  // of errors
+// Errors: over_limit, if a manifest of `bytes` is beyond it.
+Status check_manifest_bytes(std::uint64_t bytes);
 // A longer head is neither read nor written.
 inline constexpr std::uint64_t kMaxManifestHeadBytes = 64U << 10;
 

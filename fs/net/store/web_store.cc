@@ -194,7 +194,7 @@ auto WebStore::manifest(std::chrono::seconds max_age, PageCharge charge) -> Resu
   auto files = known.files;
   if (answer->status != 304) {
     if (answer->is_refused_by_meter) return over_listing_budget();
-    if (answer->body_too_long) return codec::fail(Errc::over_limit, "manifest");
+    if (answer->body_too_long) return codec::fail(Errc::over_limit, kLongManifest);
     FRAMEFS_TRY(auto parsed, ManifestTable::parse(answer->text(), std::move(charge.table)));
     files = std::make_shared<const ManifestTable>(std::move(parsed));
   }

@@ -134,6 +134,15 @@ TEST_CASE("manifest: a text that is not a manifest is refused", "[net][manifest]
   }
 }
 
+TEST_CASE("manifest: one of more than 128 MiB is refused with that reason",
+          "[net][manifest][unit]") {
+  CHECK(check_manifest_bytes(kMaxManifestBytes));
+  const auto refused = check_manifest_bytes(kMaxManifestBytes + 1);
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().kind == Errc::over_limit);
+  CHECK(std::string(refused.error().field) == "a manifest of more than 128 MiB");
+}
+
 TEST_CASE("manifest: nesting without end takes no stack", "[net][manifest][corrupt]") {
   CHECK_FALSE(parsed(manifest_of(R"({"path": "a", "x": )" + std::string(1 << 20, '['))));
 }
