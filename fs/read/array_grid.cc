@@ -8,6 +8,7 @@ namespace framefs::fs {
 
 ArrayGrid ArrayGrid::of(std::uint64_t begin, const codec::ArrayLayout& layout) {
   std::vector<Axis> axes;
+  if (layout.nbytes() == 0) return {};  // no byte lies in a block
   for (const auto& axis : layout.axes()) {
     const auto block = std::min(axis.block, axis.extent);
     axes.push_back({axis.step_bytes, block * axis.step_bytes, axis.extent * axis.step_bytes});

@@ -1,5 +1,6 @@
 #include "fs/read/array_grid.h"
 
+#include "tests/support/array_model.h"
 #include "tests/support/catch.h"
 
 namespace framefs::fs::array_grid_test {
@@ -44,6 +45,12 @@ TEST_CASE("array_grid: a distance belongs to the outermost axis with steps as sh
   CHECK(kGrid.axis_of(10) == &kGrid.axes()[0]);
   CHECK(kGrid.axis_of(1000) == &kGrid.axes()[0]);
   CHECK(ArrayGrid().axis_of(1000) == nullptr);
+}
+
+TEST_CASE("array_grid: an array without items has no bands", "[fs][array_grid][unit]") {
+  const auto layout = test::array_layout(
+      {.shape = {0, 5}, .chunkshape = {1, 5}, .blockshape = {1, 5}, .typesize = 4});
+  CHECK(ArrayGrid::of(128, layout).axes().empty());
 }
 
 }  // namespace
