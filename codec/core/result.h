@@ -23,6 +23,13 @@ inline std::unexpected<Error> fail_value(Errc kind, const char* field, std::uint
   return std::unexpected(Error{.kind = kind, .field = field, .at = at, .value = value});
 }
 
+// The same error of a part of a structure, with its place counted from the structure's start.
+// Errors of the system have no place.
+inline std::unexpected<Error> fail_of_part(Error error, std::uint64_t part_at) {
+  if (error.kind != Errc::system) error.at += part_at;
+  return std::unexpected(error);
+}
+
 // The same error, of the destination of a copy: `return of_target(system_error("rename"));`
 inline std::unexpected<Error> of_target(std::unexpected<Error> failure) {
   failure.error().is_of_target = true;

@@ -16,6 +16,7 @@
 #include "codec/frame/chunk_space.h"
 #include "codec/frame/frame_index.h"
 #include "codec/frame/frame_trailer.h"
+#include "codec/frame/metalayer_content.h"
 
 namespace framefs::codec {
 namespace {
@@ -175,7 +176,7 @@ Result<FrameChecksums> read_checksums(const Frame& frame, const ByteSource& sour
     return fail_value(Errc::over_limit, "number of checksums", layer->content.offset,
                       static_cast<std::int64_t>(frame.chunk_count()));
   }
-  FRAMEFS_TRY(const auto bytes, Frame::read_vlmetalayer(source, *layer, limits));
+  FRAMEFS_TRY(const auto bytes, read_vlmetalayer(source, *layer, limits));
   auto parsed = parse_layer(bytes, frame.chunk_count());
   if (!parsed) return std::unexpected(parsed.error());
   std::vector<std::int64_t> entries(frame.chunk_count());

@@ -84,7 +84,7 @@ std::uint64_t ChunkGroup::chunks_per_group(const Frame& frame) noexcept {
   const auto& header = frame.header();
   if (header.type == FrameType::sparse || header.has_variable_chunks()) return 0;
   // Chunk by chunk, the reader asks which bytes are there.
-  if (frame.lies_elsewhere()) return 0;
+  if (frame.data_place().lies_elsewhere()) return 0;
   if (header.chunksize > kMaxSmallChunk || frame.chunk_count() < 2) return 0;
   return std::min(kGroupBytes / header.chunksize, kMaxChunks);
 }

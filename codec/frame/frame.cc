@@ -4,7 +4,6 @@
 #include <array>
 #include <utility>
 
-#include "codec/chunk/chunk_reader.h"
 #include "codec/core/byte_reader.h"
 #include "codec/core/checked.h"
 #include "codec/core/msgpack_markers.h"
@@ -13,6 +12,7 @@
 #include "codec/frame/frame_index.h"
 #include "codec/frame/frame_part.h"
 #include "codec/frame/frame_trailer.h"
+#include "codec/frame/metalayer_content.h"
 #include "codec/frame/trailer_layout.h"
 
 namespace framefs::codec {
@@ -25,25 +25,11 @@ constexpr const char* kUsermetaName = "usermeta";
 
 // Source: frame format, "Index".  Bit 63 of an entry marks a chunk that is not stored; bits 56-58
 // are its kind.
-constexpr std::uint8_t kIndexTypesize = 8;
 constexpr std::uint32_t kSpecialShift = 56;
 
-// Limits of an index in memory and time.  The reference library makes blocks of 32 KiB to 4 MiB
-// (stune.c), so its longest index has 65,000 blocks.
-constexpr std::uint64_t kMaxIndexBlockBytes = 16u << 20;
-constexpr std::uint64_t kMaxIndexTableBytes = 1u << 20;
-// Larger tables of an index are not kept while a frame is open.
-constexpr std::uint64_t kKeptIndexBytes = 64u << 10;
-// Entries that are decoded and kept together, at least.
-constexpr std::uint64_t kMinWindowEntries = 8192;
 constexpr std::uint64_t kSpecialZero = 1;
 constexpr std::uint64_t kSpecialNan = 2;
 constexpr std::uint64_t kSpecialUninit = 4;
-
-std::unexpected<Error> from_frame_start(Error error, std::uint64_t structure_at) {
-  if (error.kind != Errc::system) error.at += structure_at;
-  return std::unexpected(error);
-}
 
 std::uint64_t index_entry_at(ChunkIndex chunk) { return chunk.value * kIndexEntryBytes; }
 
@@ -61,29 +47,6 @@ Result<std::vector<Metalayer>> parse_beta_usermeta(std::span<const std::byte> he
   return std::vector{Metalayer{kUsermetaName, {trailer_at + at, length}}};
 }
 
-// Each content in a trailer, which begins at `trailer_at`, is a chunk.
-Status check_vlmetalayers(const ByteSource& trailer, std::uint64_t trailer_at,
-                          const std::vector<Metalayer>& layers) {
-  std::vector<std::array<std::byte, kExtendedHeaderBytes>> heads(layers.size());
-  std::vector<ByteSource::Read> reads;
-  reads.reserve(layers.size());
-  for (std::size_t i = 0; i < layers.size(); ++i) {
-    const auto& [at, size] = layers[i].content;
-    const auto head = std::span(heads[i]).first(std::min<std::uint64_t>(size, heads[i].size()));
-    reads.push_back({at - trailer_at, head});
-  }
-  FRAMEFS_CHECK(trailer.read_ranges(reads));
-  for (std::size_t i = 0; i < layers.size(); ++i) {
-    const auto& [at, size] = layers[i].content;
-    const auto chunk = parse_chunk_header(reads[i].out, size);
-    if (!chunk) return from_frame_start(chunk.error(), at);
-    if (chunk->cbytes != size) {
-      return fail_value(Errc::bad_field, "cbytes of a vl-metalayer", at + 12, chunk->cbytes);
-    }
-  }
-  return {};
-}
-
 }  // namespace
 
 Result<Frame> Frame::open_as(FrameType type, const ByteSource& source, const Limits& limits) {
@@ -91,7 +54,7 @@ Result<Frame> Frame::open_as(FrameType type, const ByteSource& source, const Lim
   FRAMEFS_CHECK(frame.load_header(type, source, limits));
   FRAMEFS_TRY(const auto trailer_at, frame.load_trailer(source, limits));
   if (frame.nbytes() > 0) FRAMEFS_CHECK(frame.load_index(source, trailer_at, limits));
-  frame.find_place_of_data();
+  frame.data_place_ = DataPlace::of(frame.header_, frame.metalayers_, frame.array_);
   return frame;
 }
 
@@ -130,7 +93,7 @@ Status Frame::load_array_meta(const ByteSource& header, const Limits& limits) {
   FRAMEFS_CHECK(header.read_at(at, content));
   array_ = parse_array_meta(content);
   if (!*array_) {
-    array_ = from_frame_start(array_->error(), at);
+    array_ = fail_of_part(array_->error(), at);
     return {};
   }
   context_.block_shape = BlockShape{.ndim = (*array_)->ndim, .dims = (*array_)->blockshape};
@@ -153,7 +116,7 @@ Result<std::uint64_t> Frame::load_trailer(const ByteSource& source, const Limits
   auto layers = header_.layout == FrameLayout::beta
                     ? parse_beta_usermeta(trailer.head(), trailer_len, at)
                     : parse_metalayers(trailer, kTrailerMapAt, at, kMaxVlMetalayers);
-  if (!layers) return from_frame_start(layers.error(), at);
+  if (!layers) return fail_of_part(layers.error(), at);
   FRAMEFS_CHECK(check_vlmetalayers(trailer, at, *layers));
   vlmetalayers_ = std::move(*layers);
   FRAMEFS_TRY(seal_, seal_of(trailer));
@@ -169,76 +132,29 @@ Status Frame::load_index(const ByteSource& source, std::uint64_t trailer_at, con
     return fail_value(Errc::bad_field, "compressed_size", 39,
                       static_cast<std::int64_t>(header_.cbytes));
   }
-  index_at_ = *at;
-  index_available_ = trailer_at - *at;
-  FRAMEFS_TRY(auto opened, open_index(source, limits));
-  const Chunk* const index = &opened;
-  if (index->header().typesize != kIndexTypesize) {
-    return fail_value(Errc::bad_field, "typesize of the index", *at + 3, index->header().typesize);
-  }
-  const std::uint64_t entries = index->nbytes() / kIndexEntryBytes;
-  chunk_count_ = header_.has_variable_chunks()
-                     ? entries
-                     : div_ceil<std::uint64_t>(header_.nbytes, header_.chunksize);
-  if (entries == 0 || index->nbytes() % kIndexEntryBytes != 0 || entries != chunk_count_) {
-    return fail_value(Errc::bad_field, "nbytes of the index", *at + 4, index->nbytes());
-  }
-  if (opened.body() == ChunkBody::blocks) {
-    const auto block = div_ceil<std::uint64_t>(opened.header().blocksize, kIndexEntryBytes);
-    window_entries_ = block * std::max<std::uint64_t>(kMinWindowEntries / block, 1);
-  } else {
-    window_entries_ = kMinWindowEntries;
-  }
-  if (opened.memory_bytes() <= kKeptIndexBytes) index_ = std::move(opened);
+  const auto counted =
+      header_.has_variable_chunks()
+          ? std::nullopt
+          : std::optional(div_ceil<std::uint64_t>(header_.nbytes, header_.chunksize));
+  FRAMEFS_TRY(index_, StoredIndex::open(source, {*at, trailer_at - *at}, counted, limits));
   return {};
-}
-
-// An index is decoded in pieces, and its tables are kept while the frame is open.  A few bytes of a
-// file must not make the pieces or the tables large.
-Result<Chunk> Frame::open_index(const ByteSource& source, const Limits& limits) const {
-  Limits own = limits;
-  own.block_bytes = std::min<std::uint64_t>(limits.block_bytes, kMaxIndexBlockBytes);
-  own.chunk_table_bytes = std::min<std::uint64_t>(limits.chunk_table_bytes, kMaxIndexTableBytes);
-  auto index =
-      Chunk::open(source, index_at_, index_available_, {.schunk_typesize = kIndexTypesize}, own);
-  if (!index) return from_frame_start(index.error(), index_at_);
-  if (index->header().vl_blocks) {
-    return fail(Errc::unsupported, "variable-length blocks of the index", index_at_);
-  }
-  return index;
 }
 
 Status Frame::read_entries(const ByteSource& source, ChunkIndex first,
                            std::span<std::int64_t> out) const {
-  if (out.empty()) return {};  // a frame without chunks has no index
-  std::optional<Chunk> reopened;
-  if (!index_) {
-    FRAMEFS_TRY(reopened, open_index(source, Limits{}));
-    if (reopened->nbytes() != chunk_count_ * kIndexEntryBytes) {
-      return fail_value(Errc::bad_field, "nbytes of the index", index_at_ + 4, reopened->nbytes());
-    }
-  }
-  FRAMEFS_CHECK(spend_work(out.size_bytes()));
-  const auto stored = std::as_writable_bytes(out);
-  ChunkReader reader(source, index_ ? *index_ : *reopened);
-  if (const auto read = reader.read(index_entry_at(first), stored); !read) {
-    return from_frame_start(read.error(), index_at_);
-  }
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    out[i] = load_le<std::int64_t>(stored.data() + i * kIndexEntryBytes);
-  }
-  return {};
+  if (!index_ || out.empty()) return {};  // a frame without chunks has no index
+  return index_->read(source, first, out);
 }
 
 bool Frame::is_zero_entry(std::int64_t entry) const noexcept {
   const auto bits = static_cast<std::uint64_t>(entry) >> kSpecialShift;
   // A chunk that is not there reads as an error, and so does a hole that is read like data.
-  if (entry >= 0 || lies_elsewhere()) return false;
+  if (entry >= 0 || data_place_.lies_elsewhere()) return false;
   return (bits & (kSpecialZero | kSpecialUninit)) != 0;
 }
 
 std::uint64_t Frame::memory_bytes() const noexcept {
-  std::uint64_t sum = sizeof(*this) + (index_ ? index_->memory_bytes() : 0);
+  std::uint64_t sum = sizeof(*this) + (index_ ? index_->table_bytes() : 0);
   for (const auto* layers : {&metalayers_, &vlmetalayers_}) {
     for (const auto& layer : *layers) sum += sizeof(layer) + layer.name.capacity();
   }
@@ -290,17 +206,17 @@ Result<Special> Frame::special_of(ChunkIndex chunk, std::int64_t entry) const {
 
 Result<Chunk> Frame::open_chunk(const ByteSource& chunks, ChunkIndex chunk, std::int64_t entry,
                                 const Limits& limits, const FetchedBlocks* fetched) const {
-  FRAMEFS_CHECK(check_place_of(chunk, entry, fetched));
+  FRAMEFS_CHECK(data_place_.check_entry(chunk, entry, fetched));
   if (entry < 0) return special_chunk(chunk, entry);
   FRAMEFS_TRY(const auto stored, find_stored(chunks, chunk, entry));
   const auto [offset, available, file_at] = stored;
   auto opened = Chunk::open(chunks, offset, available, context_, limits);
-  if (!opened) return from_frame_start(opened.error(), offset - file_at);
+  if (!opened) return fail_of_part(opened.error(), offset - file_at);
   if (!header_.has_variable_chunks() && opened->nbytes() != chunk_range(chunk).size) {
     return fail_value(Errc::bad_field, "nbytes of the chunk", offset - file_at + 4,
                       opened->nbytes());
   }
-  FRAMEFS_CHECK(check_kind_of(*opened, fetched));
+  FRAMEFS_CHECK(data_place_.check_opened(*opened, fetched));
   return opened;
 }
 
@@ -319,31 +235,8 @@ Result<std::uint32_t> Frame::read_chunk_nbytes(const ByteSource& chunks, ChunkIn
   const auto head = std::span(buffer).first(std::min<std::uint64_t>(available, buffer.size()));
   FRAMEFS_CHECK(chunks.read_at(offset, head));
   const auto header = parse_chunk_header(head, available);
-  if (!header) return from_frame_start(header.error(), offset - file_at);
+  if (!header) return fail_of_part(header.error(), offset - file_at);
   return header->nbytes;
-}
-
-Result<std::vector<std::byte>> Frame::read_metalayer(const ByteSource& source,
-                                                     const Metalayer& layer) {
-  std::vector<std::byte> content(layer.content.size);
-  FRAMEFS_CHECK(source.read_at(layer.content.offset, content));
-  return content;
-}
-
-Result<std::vector<std::byte>> Frame::read_vlmetalayer(const ByteSource& source,
-                                                       const Metalayer& layer,
-                                                       const Limits& limits) {
-  const auto [at, size] = layer.content;
-  const auto chunk = Chunk::open(source, at, size, {}, limits);
-  if (!chunk) return from_frame_start(chunk.error(), at);
-  if (chunk->nbytes() > limits.vlmeta_bytes) {
-    return fail_value(Errc::over_limit, "nbytes of a vl-metalayer", at + 4, chunk->nbytes());
-  }
-  std::vector<std::byte> content(chunk->nbytes());
-  if (const auto read = ChunkReader(source, *chunk).read(0, content); !read) {
-    return from_frame_start(read.error(), at);
-  }
-  return content;
 }
 
 }  // namespace framefs::codec

@@ -12,10 +12,12 @@
 #include "codec/core/byte_source.h"
 #include "codec/core/limits.h"
 #include "codec/core/units.h"
+#include "codec/frame/data_place.h"
 #include "codec/frame/fetched_blocks.h"
 #include "codec/frame/frame_header.h"
 #include "codec/frame/frame_trailer.h"
 #include "codec/frame/metalayer.h"
+#include "codec/frame/stored_index.h"
 
 namespace framefs::codec {
 
@@ -44,7 +46,9 @@ class Frame {
 
   [[nodiscard]] const FrameHeader& header() const noexcept { return header_; }
   [[nodiscard]] std::uint64_t nbytes() const noexcept { return header_.nbytes; }
-  [[nodiscard]] std::uint64_t chunk_count() const noexcept { return chunk_count_; }
+  [[nodiscard]] std::uint64_t chunk_count() const noexcept {
+    return index_ ? index_->entries() : 0;
+  }
 
   // The array metalayer; nothing if the frame has none.  If it is damaged, this holds the error,
   // and the frame's bytes can still be read.
@@ -56,37 +60,22 @@ class Frame {
 
   // The number of index entries to read together.  If every read starts at a multiple of this
   // number, no entry is decoded twice.
-  [[nodiscard]] std::uint64_t window_entries() const noexcept { return window_entries_; }
+  [[nodiscard]] std::uint64_t window_entries() const noexcept {
+    return index_ ? index_->window_entries() : 1;
+  }
 
   // Reads the index entries of the chunks from `first` on.  first + out.size() <= chunk_count().
   // Errors: errors of reading a chunk, with offsets from the frame's start.
   [[nodiscard]] Status read_entries(const ByteSource& source, ChunkIndex first,
                                     std::span<std::int64_t> out) const;
 
-  // Whether the frame stores a recipe instead of data: a lazy expression, a function, a reference
-  // to a remote object.  Its chunks mean nothing, and open_chunk() refuses them.
-  [[nodiscard]] bool is_recipe() const noexcept { return is_recipe_; }
-  // Errors: system, EOPNOTSUPP, for a recipe.
-  [[nodiscard]] Status check_holds_data() const;
-  // Whether the frame is a cache of remote data, which may lack some of its blocks.
-  [[nodiscard]] bool is_remote_cache() const noexcept { return is_remote_cache_; }
-  // For a cache of remote data, reads the record of the blocks that are there; nothing for other
-  // frames.  The record may take limits.fetched_bytes of memory for a file of a few KiB, so the
-  // frame does not keep it.  A record that cannot be used counts as absent.
-  // Errors: errors of the source; those of is_work_error().
+  // Whether the frame has its data; if not, open_chunk() refuses the chunks that are not there.
+  [[nodiscard]] const DataPlace& data_place() const noexcept { return data_place_; }
+  // DataPlace::read_fetched() of this frame, which does not keep the record.
   [[nodiscard]] Result<std::optional<FetchedBlocks>> read_fetched(const ByteSource& source,
-                                                                  const Limits& limits) const;
-  // Whether data of the frame may lie elsewhere: a recipe, or a cache of remote data.
-  [[nodiscard]] bool lies_elsewhere() const noexcept { return is_recipe_ || is_remote_cache_; }
-  // Whether the frame has at least one block of a chunk.  `fetched` is null unless the frame is a
-  // cache of remote data; such a frame has nothing without its record.
-  [[nodiscard]] bool has_data_of(ChunkIndex chunk, std::int64_t entry,
-                                 const FetchedBlocks* fetched) const noexcept;
-  // Whether a cache of remote data has all bytes `within` of a chunk from open_chunk().  A reader
-  // asks before it uses bytes of a chunk.
-  // Errors: system, EIO, for bytes that the cache has not fetched.
-  [[nodiscard]] Status check_fetched(const FetchedBlocks& fetched, ChunkIndex index,
-                                     const Chunk& chunk, ByteRange within) const;
+                                                                  const Limits& limits) const {
+    return data_place_.read_fetched(source, vlmetalayers_, chunk_count(), limits);
+  }
 
   // Whether an index entry alone shows that all bytes of its chunk are zero or were never written.
   [[nodiscard]] bool is_zero_entry(std::int64_t entry) const noexcept;
@@ -98,14 +87,14 @@ class Frame {
   // The properties of the frame that its chunks need for decoding.
   [[nodiscard]] const ChunkContext& context() const noexcept { return context_; }
   // The offset of the index chunk.  Only the trailer follows it.
-  [[nodiscard]] std::uint64_t index_at() const noexcept { return index_at_; }
+  [[nodiscard]] std::uint64_t index_at() const noexcept { return index_ ? index_->at() : 0; }
 
   // The memory that this object holds.  Units: bytes.
   [[nodiscard]] std::uint64_t memory_bytes() const noexcept;
 
   // Reads the header and the tables of the chunk that index entry `entry` refers to.  The chunk
   // must have the size of chunk_range(), unless the frame's chunks vary in size.  `fetched` is as
-  // for has_data_of().
+  // for DataPlace::has_data_of().
   // Errors: errors of Chunk::open(), with offsets from the start of the file that holds the chunk;
   // bad_field for a wrong entry; system, with EOPNOTSUPP for a recipe, and EIO for a chunk of which
   // a cache of remote data has no block.
@@ -117,22 +106,13 @@ class Frame {
   [[nodiscard]] Result<std::uint32_t> read_chunk_nbytes(const ByteSource& chunks, ChunkIndex chunk,
                                                         std::int64_t entry) const;
 
-  // In stored order.  The content of a vl-metalayer is a chunk: see read_vlmetalayer().
+  // In stored order.  The content of a vl-metalayer is a chunk.  metalayer_content.h reads them.
   [[nodiscard]] const std::vector<Metalayer>& metalayers() const noexcept { return metalayers_; }
   [[nodiscard]] const std::vector<Metalayer>& vlmetalayers() const noexcept {
     return vlmetalayers_;
   }
 
   [[nodiscard]] TrailerSeal seal() const noexcept { return seal_; }
-
-  // Reads the content of one of metalayers().  Errors: errors of the source.
-  static Result<std::vector<std::byte>> read_metalayer(const ByteSource& source,
-                                                       const Metalayer& layer);
-  // Reads the decoded content of one of vlmetalayers().
-  // Errors: over_limit above limits.vlmeta_bytes; errors of reading a chunk.
-  static Result<std::vector<std::byte>> read_vlmetalayer(const ByteSource& source,
-                                                         const Metalayer& layer,
-                                                         const Limits& limits);
 
  private:
   Frame() = default;
@@ -141,7 +121,6 @@ class Frame {
   Status load_array_meta(const ByteSource& header, const Limits& limits);
   Result<std::uint64_t> load_trailer(const ByteSource& source, const Limits& limits);
   Status load_index(const ByteSource& source, std::uint64_t trailer_at, const Limits& limits);
-  [[nodiscard]] Result<Chunk> open_index(const ByteSource& source, const Limits& limits) const;
   // The location of a stored chunk.
   struct StoredChunk {
     std::uint64_t offset = 0;     // in `chunks`
@@ -151,28 +130,14 @@ class Frame {
   [[nodiscard]] Result<StoredChunk> find_stored(const ByteSource& chunks, ChunkIndex chunk,
                                                 std::int64_t entry) const;
   [[nodiscard]] Result<Chunk> special_chunk(ChunkIndex chunk, std::int64_t entry) const;
-  void find_place_of_data();
-  [[nodiscard]] Status check_place_of(ChunkIndex chunk, std::int64_t entry,
-                                      const FetchedBlocks* fetched) const;
-  [[nodiscard]] Status check_kind_of(const Chunk& chunk, const FetchedBlocks* fetched) const;
 
   FrameHeader header_;
-  std::uint64_t chunk_count_ = 0;
-  std::uint64_t index_at_ = 0;
-  std::uint64_t window_entries_ = 1;
-  std::uint64_t index_available_ = 0;  // bytes that the index chunk may take
-  // Nothing if there are no chunks, or if the tables of the index are large; these are read when
-  // they are needed.
-  std::optional<Chunk> index_;
+  std::optional<StoredIndex> index_;  // nothing if there are no chunks
   std::vector<Metalayer> metalayers_;
   std::vector<Metalayer> vlmetalayers_;
   TrailerSeal seal_ = TrailerSeal::none;
   std::optional<Result<ArrayMeta>> array_;
-  bool is_recipe_ = false;
-  bool is_remote_cache_ = false;
-  // Of a cache of remote data, as its blocks are counted; 0 if nothing says it.
-  std::uint64_t block_bytes_ = 0;
-  std::uint64_t blocks_per_chunk_ = 0;
+  DataPlace data_place_;
   ChunkContext context_;  // of every chunk except the index and the vl-metalayers
 };
 

@@ -18,7 +18,7 @@ Result<std::int64_t> FrameReader::entry(ChunkIndex chunk) {
 
 Result<Chunk> FrameReader::open_chunk(ChunkIndex chunk) {
   FRAMEFS_TRY(const auto stored, entry(chunk));
-  if (frame_.is_remote_cache() && !fetched_) {
+  if (frame_.data_place().is_remote_cache() && !fetched_) {
     FRAMEFS_TRY(fetched_, frame_.read_fetched(source_, limits_));
   }
   return frame_.open_chunk(chunks_, chunk, stored, limits_, fetched_ ? &*fetched_ : nullptr);
@@ -54,7 +54,8 @@ Status FrameReader::read(std::uint64_t offset, std::span<std::byte> out) {
     const std::uint64_t skip = offset - place.range.offset;
     const auto take = std::min<std::uint64_t>(place.range.size - skip, out.size());
     if (fetched_) {
-      FRAMEFS_CHECK(frame_.check_fetched(*fetched_, place.chunk, current_->chunk, {skip, take}));
+      FRAMEFS_CHECK(
+          frame_.data_place().check_fetched(*fetched_, place.chunk, current_->chunk, {skip, take}));
     }
     FRAMEFS_CHECK(current_->reader.read(skip, out.first(take)));
     out = out.subspan(take);

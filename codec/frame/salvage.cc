@@ -1,113 +1,24 @@
 #include "codec/frame/salvage.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
-#include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
-#include "codec/array/array_meta.h"
 #include "codec/chunk/chunk.h"
 #include "codec/chunk/chunk_encoder.h"
 #include "codec/frame/chunk_scan.h"
 #include "codec/frame/chunk_space.h"
 #include "codec/frame/cut_chunk.h"
-#include "codec/frame/frame.h"
 #include "codec/frame/frame_space.h"
-#include "codec/frame/frame_trailer.h"
 #include "codec/frame/index_search.h"
 #include "codec/frame/metalayer.h"
 #include "codec/frame/named_chunks.h"
+#include "codec/frame/readable_ends.h"
 
 namespace framefs::codec {
 namespace {
-
-// The parts of the header that can be read.
-struct Head {
-  std::optional<FrameHeader> fixed;
-  bool may_have_vlmetalayers = true;
-  bool has_metalayers = false;
-  std::vector<NamedContent> metalayers;
-  ChunkContext context;
-
-  [[nodiscard]] bool is_of_empty_frame() const { return fixed && fixed->nbytes == 0; }
-  // Without an index, the trailer follows the header.
-  [[nodiscard]] std::uint64_t tail_of_empty_frame() const {
-    return fixed && fixed->nbytes == 0 ? fixed->header_len : 0;
-  }
-};
-
-// Also accepts a header in which only the magic was overwritten.
-std::optional<FrameHeader> parse_fixed_header(std::array<std::byte, kFrameFixedHeaderBytes> head) {
-  constexpr std::string_view kMagic =
-      "\x9e\xa8"
-      "b2frame";
-  if (const auto header = parse_frame_header(head)) return *header;
-  std::ranges::transform(kMagic, head.begin(), [](char c) { return static_cast<std::byte>(c); });
-  head[kMagic.size()] = std::byte{0};
-  const auto header = parse_frame_header(head);
-  return header ? std::optional(*header) : std::nullopt;
-}
-
-// Reads the metalayers of a header of `header_len` bytes.  Its fixed part may be lost.
-void read_metalayers(const ByteSource& file, std::uint64_t header_len, std::size_t map_at,
-                     const Limits& limits, Head& head) {
-  if (header_len <= map_at || header_len > limits.frame_header_bytes) return;
-  std::vector<std::byte> whole(header_len);
-  if (!file.read_at(0, whole)) return;
-  const auto layers = parse_metalayers(whole, map_at, 0, kMaxMetalayers);
-  if (!layers) return;
-  for (const auto& layer : *layers) {
-    const auto content = std::span(whole).subspan(layer.content.offset, layer.content.size);
-    head.metalayers.push_back({layer.name, {content.begin(), content.end()}});
-  }
-  head.has_metalayers = true;
-  const auto* const array = find_array_layer(*layers);
-  if (array == nullptr) return;
-  const auto meta =
-      parse_array_meta(std::span(whole).subspan(array->content.offset, array->content.size));
-  if (meta) head.context.block_shape = BlockShape{.ndim = meta->ndim, .dims = meta->blockshape};
-}
-
-Head read_head(const ByteSource& file, const Limits& limits) {
-  Head head;
-  std::array<std::byte, kFrameFixedHeaderBytes> fixed{};
-  if (file.read_at(0, fixed)) head.fixed = parse_fixed_header(fixed);
-  if (head.fixed) {
-    head.may_have_vlmetalayers = may_have_vlmetalayers(fixed);
-    head.context.schunk_typesize = head.fixed->typesize;
-    read_metalayers(file, head.fixed->header_len, head.fixed->metalayers_at(), limits, head);
-  }
-  return head;
-}
-
-// The readable parts of a trailer.
-struct Tail {
-  std::vector<Metalayer> layers;
-  std::vector<NamedContent> vlmetalayers;
-  bool is_whole = false;  // all of its vl-metalayers could be read
-};
-
-// Reads the trailer that begins at `at`.  Its end may be lost.
-Tail read_tail(const ByteSource& file, std::uint64_t at, std::uint64_t end, const Limits& limits) {
-  Tail tail;
-  if (end <= at) return tail;
-  std::vector<std::byte> trailer(std::min(end - at, limits.frame_trailer_bytes));
-  if (!file.read_at(at, trailer)) return tail;
-  auto layers = parse_metalayers(trailer, kTrailerMapAt, at, kMaxVlMetalayers);
-  if (!layers) return tail;
-  tail.layers = std::move(*layers);
-  tail.is_whole = true;
-  for (const auto& layer : tail.layers) {
-    if (layer.name == kChecksumLayer) continue;  // it does not count for another frame
-    auto content = Frame::read_vlmetalayer(file, layer, limits);
-    tail.is_whole = tail.is_whole && content;
-    if (content) tail.vlmetalayers.push_back({layer.name, std::move(*content)});
-  }
-  return tail;
-}
 
 // The places of the chunks: in one file behind the header, or in chunk files.
 struct Places {
@@ -229,17 +140,17 @@ void remove_layers(const std::vector<Metalayer>& layers, std::vector<FoundChunk>
 }
 
 // `tail_at` is the end of the last commit's index, or 0 if that is unknown.
-Result<SalvagePlan> plan_from(const ByteSource& file, Head head, Places places,
+Result<SalvagePlan> plan_from(const ByteSource& file, ReadableHead head, Places places,
                               const std::optional<FoundIndex>& index, std::uint64_t begin,
                               std::uint64_t tail_at, const Limits& limits) {
   SalvagePlan plan;
   plan.has_header = head.fixed.has_value();
   plan.context = head.context;
   plan.limits = limits;
-  if (!head.fixed) read_metalayers(file, begin, kFrameFixedHeaderBytes, limits, head);
+  if (!head.fixed) add_metalayers(file, begin, kFrameFixedHeaderBytes, limits, head);
   plan.has_metalayers = head.has_metalayers;
   FRAMEFS_TRY(const auto size, file.size());
-  auto tail = tail_at > 0 ? read_tail(file, tail_at, size, limits) : Tail{};
+  auto tail = tail_at > 0 ? read_tail(file, tail_at, size, limits) : ReadableTail{};
   plan.has_trailer = tail.is_whole || !head.may_have_vlmetalayers;
   if (!places.is_sparse) remove_layers(tail.layers, places.chunks);
   const auto sample = places.chunks.empty() ? ChunkHeader{} : places.chunks.front().header;

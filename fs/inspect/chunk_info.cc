@@ -61,7 +61,7 @@ ChunkInfo describe_chunk(const codec::Frame& frame, const FrameOrigin& origin, s
     return info;
   }
   const auto place = place_of(frame, origin, *entry, info);
-  info.is_absent = !frame.has_data_of({index}, *entry, fetched);
+  info.is_absent = !frame.data_place().has_data_of({index}, *entry, fetched);
   if (info.is_absent) {
     if (place) info.header = read_header(*origin.chunks, *place);
     return info;

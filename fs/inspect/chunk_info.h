@@ -23,7 +23,7 @@ struct ChunkInfo {
   std::optional<codec::ChunkHeader> header;
   // Whether each whole block has one stream per byte of an item; unset if that is not known.
   std::optional<bool> is_split;
-  bool is_absent = false;      // its data lie elsewhere: Frame::has_data_of()
+  bool is_absent = false;      // its data lie elsewhere: DataPlace::has_data_of()
   std::optional<Error> error;  // what is wrong, according to header and tables
 };
 

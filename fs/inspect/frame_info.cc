@@ -54,7 +54,7 @@ constexpr std::pair<std::string_view, const char*> kHolders[] = {
 
 void describe_content(const codec::Frame& frame, const codec::ByteSource& source,
                       const codec::Limits& limits, FrameInfo& info) {
-  info.is_recipe = frame.is_recipe();
+  info.is_recipe = frame.data_place().is_recipe();
   const auto read = frame.read_fetched(source, limits);
   if (const auto& fetched = read.value_or(std::nullopt)) {
     info.cache = {fetched->is_recorded(), fetched->count(), fetched->total()};

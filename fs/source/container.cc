@@ -9,6 +9,7 @@
 #include "codec/container/container_path.h"
 #include "codec/core/work_budget.h"
 #include "codec/frame/frame_array.h"
+#include "codec/frame/metalayer_content.h"
 #include "fs/core/shared_window.h"
 #include "fs/source/decoded_source.h"
 
@@ -25,7 +26,7 @@ Result<std::vector<std::byte>> read_map(const codec::ByteSource& source, const c
   const auto& layers = frame.vlmetalayers();
   const auto layer = std::ranges::find(layers, kMapName, &codec::Metalayer::name);
   if (layer == layers.end()) return codec::fail(Errc::bad_field, "estore_metadata");
-  return codec::Frame::read_vlmetalayer(source, *layer, limits);
+  return codec::read_vlmetalayer(source, *layer, limits);
 }
 
 // The suffix that a file with the same content would have.

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "codec/frame/chunk_checksums.h"
+#include "codec/frame/metalayer_content.h"
 #include "fs/inspect/frame_info.h"
 
 namespace framefs::fs {
@@ -65,7 +66,7 @@ Result<std::vector<char>> frame_attribute(const OpenedFrame& opened, std::string
   if (name.starts_with(kMetaAttributes)) {
     const auto* const layer = find_layer(frame.metalayers(), name.substr(kMetaAttributes.size()));
     if (layer != nullptr) {
-      FRAMEFS_TRY(const auto content, codec::Frame::read_metalayer(*origin.source, *layer));
+      FRAMEFS_TRY(const auto content, codec::read_metalayer(*origin.source, *layer));
       return attribute_value(content);
     }
   }
@@ -73,8 +74,7 @@ Result<std::vector<char>> frame_attribute(const OpenedFrame& opened, std::string
     const auto* const layer =
         find_layer(frame.vlmetalayers(), name.substr(kVlmetaAttributes.size()));
     if (layer != nullptr && layer->name != codec::kChecksumLayer) {
-      FRAMEFS_TRY(const auto content,
-                  codec::Frame::read_vlmetalayer(*origin.source, *layer, limits));
+      FRAMEFS_TRY(const auto content, codec::read_vlmetalayer(*origin.source, *layer, limits));
       return attribute_value(content);
     }
   }

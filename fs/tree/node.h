@@ -58,6 +58,8 @@ struct Node {
 
  private:
   friend class NodeTable;
+  friend class NodePath;
+  friend class HeldFiles;
   // Guarded by the table.
   std::shared_ptr<Node> parent_;        // null: the root, or a node that has no place
   CompactString name_;                  // in the source directory

@@ -39,23 +39,13 @@ NodeTable::Moment NodeTable::now() const {
   return state_.with([](const State& state) { return state.now; });
 }
 
-std::shared_ptr<const UniqueFd> NodeTable::held_by(const Node& node) {
-  return node.held_ ? node.held_->object : nullptr;
-}
-
-// Takes the descriptor from a node that has one.
-std::shared_ptr<const UniqueFd> NodeTable::take_held(Node& node) {
-  const auto held = std::exchange(node.held_, nullptr);
-  return held ? held->object : nullptr;
-}
-
 // Notes a change of the file's names.  Returns its nodes that were last seen at `place`.
 NodeIndex::Nodes NodeTable::change_names(State& state, const FileKey& file, const Place& place) {
   ++state.now;
   auto nodes = state.known.of(file);
   for (const auto& node : nodes) node->names_changed_at_ = state.now;
   std::erase_if(nodes, [&](const auto& node) {
-    return node->parent_ != place.parent || node->name_ != place.name;
+    return !NodePath::ends_with(*node, place.parent, place.name);
   });
   return nodes;
 }
@@ -64,55 +54,32 @@ void NodeTable::move(const FileKey& file, const Place& from, const Place& to) {
   std::vector<std::shared_ptr<Node>> old_parents;  // released after the lock
   state_.with([&](State& state) {
     for (const auto& node : change_names(state, file, from)) {
-      old_parents.push_back(std::exchange(node->parent_, to.parent));
-      node->name_ = to.name;
+      old_parents.push_back(NodePath::put(*node, to.parent, to.name));
     }
   });
 }
 
 void NodeTable::begin_removal(const FileKey& file, const Place& place,
                               const std::shared_ptr<const UniqueFd>& object) {
-  Dropped dropped;
+  HeldFiles::Dropped dropped;  // destroyed after the lock
   state_.with([&](State& state) {
     ++state.removals[file];
     for (const auto& node : change_names(state, file, place)) {
-      dropped.push_back(take_held(*node));
-      node->held_ = std::make_unique<Node::Held>(Node::Held{.object = object});
+      dropped.push_back(HeldFiles::hold(*node, object));
     }
   });
 }
 
 void NodeTable::end_removal(const FileKey& file, const Place& place, Lost lost) {
-  Dropped dropped;
+  HeldFiles::Dropped dropped;  // destroyed after the lock
   state_.with([&](State& state) {
     const auto under_way = state.removals.find(file);
     if (--under_way->second == 0) state.removals.erase(under_way);
     for (const auto& node : change_names(state, file, place)) {
-      if (lost == Lost::nothing) dropped.push_back(take_held(*node));
-      if (lost != Lost::one_name || !node->held_) continue;
-      node->held_->has_names = true;
-      state.held_links.push_back(node);
-      release_oldest_links(state, dropped);
+      if (lost == Lost::nothing) dropped.push_back(HeldFiles::release(*node));
+      if (lost == Lost::one_name) state.held.keep_as_link(node, dropped);
     }
   });
-}
-
-// Takes the descriptors from the nodes that have had them longest.  Looks at two nodes for one that
-// was added: open ones keep theirs, and the list becomes shorter when they have been closed.
-void NodeTable::release_oldest_links(State& state, Dropped& dropped) {
-  for (int looked_at = 0; looked_at < 2 && state.held_links.size() > kMaxHeldLinks; ++looked_at) {
-    const auto node = state.held_links.front().lock();
-    state.held_links.pop_front();
-    dropped.push_back(node);
-    if (!node || !node->held_ || !node->held_->has_names) continue;
-    const bool is_open =
-        node->state.with([](const Node::State& known) { return known.handles.count() > 0; });
-    if (is_open) {
-      state.held_links.push_back(node);
-    } else {
-      dropped.push_back(take_held(*node));
-    }
-  }
 }
 
 void NodeTable::replace(const NodeKey& from, const NodeKey& to, const Place& place) {
@@ -121,8 +88,7 @@ void NodeTable::replace(const NodeKey& from, const NodeKey& to, const Place& pla
     dropped = state.known.find(from);
     if (!dropped) return;
     auto node = std::make_shared<Node>(dropped->id, to, dropped->generation);
-    node->parent_ = place.parent;
-    node->name_ = place.name;
+    NodePath::put(*node, place.parent, place.name);
     node->lookups_ = dropped->lookups_;
     state.known.add(std::move(node));
   });
@@ -133,7 +99,7 @@ void NodeTable::detach(const Node& node) {
 }
 
 std::shared_ptr<const UniqueFd> NodeTable::held(const Node& node) const {
-  return state_.with([&](const State&) { return held_by(node); });
+  return state_.with([&](const State&) { return HeldFiles::of(node); });
 }
 
 NodeTable::Place NodeTable::place_of(const Node& node) const {
@@ -188,12 +154,12 @@ std::shared_ptr<Node> NodeTable::lookup(const std::shared_ptr<Node>& parent,
     // A file may have several names, or may have been moved: the node takes the latest place.  A
     // node never moves below itself, where a bind mount or snapshot shows a directory inside
     // itself: the kernel refuses such a loop when it looks the name up.
-    const bool has_place = node->parent_ || node->held_;
-    if (node->id != kRootNode && !(may_be_gone && has_place) && !is_above(*node, *parent)) {
-      // The node may just have been found under the name that it is losing; it then keeps `held_`.
-      if (node->parent_ != parent || node->name_ != name) dropped = take_held(*node);
-      node->parent_ = parent;
-      node->name_ = name;
+    const bool has_place = node->parent_ || HeldFiles::of(*node);
+    if (node->id != kRootNode && !(may_be_gone && has_place) &&
+        !NodePath::leads_through(*node, *parent)) {
+      // A node that was just found under the name that it is losing keeps its descriptor.
+      if (!NodePath::ends_with(*node, parent, name)) dropped = HeldFiles::release(*node);
+      NodePath::put(*node, parent, name);
     }
     ++node->lookups_;
     return node;
@@ -217,8 +183,7 @@ std::shared_ptr<Node> NodeTable::remembered(State& state, NodeId id) {
     id = known->parent;
   }
   for (auto at = chain.rbegin(); at != chain.rend(); ++at) {
-    at->first->parent_ = std::exchange(parent, at->first);
-    at->first->name_ = at->second;
+    NodePath::put(*at->first, std::exchange(parent, at->first), at->second);
   }
   return parent;
 }
@@ -227,7 +192,7 @@ Result<std::shared_ptr<Node>> NodeTable::recall(NodeId id) {
   auto node = state_.with([&](State& state) {
     auto found = remembered(state, id);
     // A file that has lost its name is forgotten for good; the kernel's FORGET may be on its way.
-    if (!found || found->held_) return std::shared_ptr<Node>();
+    if (!found || HeldFiles::of(*found)) return std::shared_ptr<Node>();
     if (state.known.restore(found)) {
       found->names_changed_at_ = state.now;
       state.forgotten.remove(id);
@@ -260,8 +225,7 @@ std::shared_ptr<Node> NodeTable::directory_above(const State& state,
       const auto number = exported_number(step.key);
       if (!number) return nullptr;
       next = std::make_shared<Node>(*number, step.key, step.generation);
-      next->parent_ = directory;
-      next->name_ = step.name;
+      NodePath::put(*next, directory, step.name);
     }
     directory = std::move(next);
   }
@@ -281,10 +245,7 @@ Result<std::shared_ptr<Node>> NodeTable::adopt(const NodeKey& key, std::uint32_t
       auto parent = directory_above(state, path);
       if (!parent) return nullptr;
       found = enter(state, key, *number, generation, dropped);
-      if (!path.empty()) {
-        found->parent_ = std::move(parent);
-        found->name_ = path.back().name;
-      }
+      if (!path.empty()) NodePath::put(*found, std::move(parent), path.back().name);
     }
     ++found->lookups_;
     return found;
@@ -295,13 +256,6 @@ Result<std::shared_ptr<Node>> NodeTable::adopt(const NodeKey& key, std::uint32_t
 
 NodeId NodeTable::parent_of(const Node& node) const {
   return state_.with([&](const State&) { return node.parent_ ? node.parent_->id : kRootNode; });
-}
-
-// Whether `node` is `below` or one of its ancestors.
-bool NodeTable::is_above(const Node& node, const Node& below) {
-  const Node* at = &below;
-  while (at != nullptr && at != &node) at = at->parent_.get();
-  return at != nullptr;
 }
 
 std::shared_ptr<Node> NodeTable::find_open(const FileKey& file) const {
@@ -331,7 +285,7 @@ std::optional<FileKey> NodeTable::forget(NodeId id, std::uint64_t lookups) {
     // The inode of a file that has lost its name may soon be another file's.  An exported number
     // that replace() has given to another file leads to that file only while the kernel knows it.
     const bool has_own_number = !node.generation || node.is_exported();
-    if (is_current && !node.held_ && node.parent_ && has_own_number) {
+    if (is_current && !HeldFiles::of(node) && node.parent_ && has_own_number) {
       state.forgotten.add({id, node.key, node.parent_->id, node.name_.str(), node.generation});
     }
     dropped = known;
@@ -340,37 +294,19 @@ std::optional<FileKey> NodeTable::forget(NodeId id, std::uint64_t lookups) {
   return dropped ? std::optional(file_key(*dropped)) : std::nullopt;
 }
 
-// To be called under the lock of the table.
-std::string NodeTable::path_in_table(const Node& node) const {
-  std::vector<std::string_view> names;
-  for (const Node* at = &node; at->parent_ != nullptr; at = at->parent_.get()) {
-    if (!at->key.is_member()) names.push_back(at->name_.view());
-  }
-  if (names.empty()) return node.id == kRootNode || node.key.is_member() ? root_path_ : "";
-  std::string path;
-  for (auto name = names.rbegin(); name != names.rend(); ++name) {
-    if (!path.empty()) path += '/';
-    path += *name;
-  }
-  return path;
-}
-
 std::string NodeTable::path_of(const Node& node) const {
-  return state_.with([&](const State&) { return path_in_table(node); });
+  return state_.with([&](const State&) { return NodePath::text(node, root_path_); });
 }
 
 NodeTable::Whereabouts NodeTable::whereabouts(const Node& node) const {
   return state_.with([&](const State&) {
-    return Whereabouts{path_in_table(node), held_by(node), node.names_changed_at_};
+    return Whereabouts{NodePath::text(node, root_path_), HeldFiles::of(node),
+                       node.names_changed_at_};
   });
 }
 
 std::shared_ptr<Node> NodeTable::container_of(const Node& member) const {
-  return state_.with([&](const State&) {
-    auto at = member.parent_;
-    while (at && at->key.is_member()) at = at->parent_;
-    return at;
-  });
+  return state_.with([&](const State&) { return NodePath::container_of(member); });
 }
 
 }  // namespace framefs::fs

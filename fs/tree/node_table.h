@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -13,8 +12,10 @@
 #include "fs/core/file.h"
 #include "fs/core/guarded.h"
 #include "fs/tree/forgotten_nodes.h"
+#include "fs/tree/held_files.h"
 #include "fs/tree/node.h"
 #include "fs/tree/node_index.h"
+#include "fs/tree/node_path.h"
 
 namespace framefs::fs {
 
@@ -94,13 +95,11 @@ class NodeTable {
   // Call the first before a file loses the name `place`, and the second afterwards.  The nodes that
   // were last seen there keep `object`, an O_PATH descriptor, until they are seen under another
   // name or forgotten, or until the end if the file has kept its name.  Of the nodes that are not
-  // open and whose files have other names, only the last kMaxHeldLinks keep it: the kernel finds
-  // the file again by one of these names.
+  // open and whose files have other names, only the last ones keep it (HeldFiles).
   void begin_removal(const FileKey& file, const Place& place,
                      const std::shared_ptr<const UniqueFd>& object);
   enum class Lost : std::uint8_t { nothing, one_name, all_names };
   void end_removal(const FileKey& file, const Place& place, Lost lost);
-  static constexpr std::size_t kMaxHeldLinks = 1024;
   // From now on, the number of the node `from` leads to a new node of the file `to`, which has, or
   // gets, the same bytes and the place `place`.  Does nothing if there is no such node.
   void replace(const NodeKey& from, const NodeKey& to, const Place& place);
@@ -133,11 +132,9 @@ class NodeTable {
     NodeId next = kRootNode + 1;
     Moment now = 0;
     std::unordered_map<FileKey, unsigned, FileKeyHash> removals;  // under way, of names of the file
-    std::deque<std::weak_ptr<Node>> held_links;  // the oldest first; files that have other names
+    HeldFiles held;
     ForgottenNodes forgotten;
   };
-  static std::shared_ptr<const UniqueFd> held_by(const Node& node);
-  static std::shared_ptr<const UniqueFd> take_held(Node& node);
   static std::shared_ptr<Node> remembered(State& state, NodeId id);
   static std::shared_ptr<Node> live(const State& state, const NodeKey& key,
                                     std::uint32_t generation);
@@ -145,12 +142,7 @@ class NodeTable {
   static std::shared_ptr<Node> enter(State& state, const NodeKey& key, NodeId number,
                                      std::optional<std::uint32_t> generation,
                                      std::shared_ptr<Node>& dropped);
-  static bool is_above(const Node& node, const Node& below);
   static NodeIndex::Nodes change_names(State& state, const FileKey& file, const Place& place);
-  // Objects that are destroyed after the lock.
-  using Dropped = std::vector<std::shared_ptr<const void>>;
-  static void release_oldest_links(State& state, Dropped& dropped);
-  [[nodiscard]] std::string path_in_table(const Node& node) const;
 
   const std::string root_path_;
   Guarded<State> state_;

@@ -63,7 +63,7 @@ auto CachedFrame::open(const FrameOrigin& origin, const ReadServices& services) 
   Opened opened{open_frame_at(origin, services.limits), {}};
   if (opened.frame) {
     // Not even the .npy header of a recipe is shown: it would promise values.
-    if (const auto held = opened.frame->check_holds_data(); !held) {
+    if (const auto held = opened.frame->data_place().check_holds_data(); !held) {
       opened.frame = std::unexpected(held.error());
     }
   }
@@ -110,7 +110,7 @@ Result<std::shared_ptr<const codec::ChunkOffsets>> CachedFrame::chunk_offsets() 
 }
 
 Result<std::shared_ptr<const codec::FetchedBlocks>> CachedFrame::fetched() const {
-  if (!frame_->is_remote_cache()) return nullptr;
+  if (!frame_->data_place().is_remote_cache()) return nullptr;
   const CacheKey key{.content = content_id_, .kind = CacheKind::fetched_blocks};
   const auto make = [&]() -> Result<std::shared_ptr<const codec::FetchedBlocks>> {
     FRAMEFS_TRY(auto made, frame_->read_fetched(*origin_.source, services_.limits));
@@ -199,7 +199,7 @@ void CachedFrame::expect(std::span<const Touch> now, std::span<const Touch> next
 // and dictionary are then made once.  Checksums, and the record of fetched blocks, are those of an
 // index.
 CacheKey CachedFrame::chunk_key(ChunkIndex chunk, std::int64_t entry) const {
-  const bool is_shared = entry >= 0 && !is_far() && !frame_->is_remote_cache() &&
+  const bool is_shared = entry >= 0 && !is_far() && !frame_->data_place().is_remote_cache() &&
                          opened_.checksums.state == codec::FrameChecksums::State::none;
   if (!is_shared) return chunk_key(chunk);
   return {.content = content_id_,

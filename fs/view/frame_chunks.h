@@ -138,13 +138,14 @@ class FrameChunks {
   [[nodiscard]] virtual Result<std::shared_ptr<const codec::FetchedBlocks>> fetched() const {
     return nullptr;
   }
-  // codec::Frame::check_fetched().
+  // codec::DataPlace::check_fetched().
   [[nodiscard]] Status check_fetched(ChunkIndex index, const codec::Chunk& chunk,
                                      ByteRange within) const {
-    if (!frame()->is_remote_cache()) return {};
+    if (!frame()->data_place().is_remote_cache()) return {};
     const auto record = fetched();
-    const auto checked = record ? frame()->check_fetched(**record, index, chunk, within)
-                                : Status(std::unexpected(record.error()));
+    const auto checked = record
+                             ? frame()->data_place().check_fetched(**record, index, chunk, within)
+                             : Status(std::unexpected(record.error()));
     if (!checked) log_failure(checked.error(), index);
     return checked;
   }

@@ -6,6 +6,7 @@
 
 #include "codec/frame/frame.h"
 #include "codec/frame/frame_trailer.h"
+#include "codec/frame/metalayer_content.h"
 
 namespace framefs::fs {
 
@@ -69,8 +70,8 @@ Result<std::optional<std::vector<std::byte>>> FrameVlmeta::content(std::string_v
   });
   if (!stored) return std::nullopt;
   const codec::MemorySource source(*stored);
-  FRAMEFS_TRY(auto plain, codec::Frame::read_vlmetalayer(
-                              source, {std::string(name), {0, stored->size()}}, limits_));
+  FRAMEFS_TRY(auto plain,
+              codec::read_vlmetalayer(source, {std::string(name), {0, stored->size()}}, limits_));
   return plain;
 }
 

@@ -11,6 +11,7 @@
 #include "codec/core/limits.h"
 #include "codec/frame/chunk_checksums.h"
 #include "codec/frame/frame_index.h"
+#include "codec/frame/metalayer_content.h"
 #include "fs/core/may_wait.h"
 #include "fs/source/chunk_files.h"
 #include "fs/source/empty_frame.h"
@@ -30,7 +31,7 @@ Result<std::vector<codec::NamedContent>> read_vlmetalayers(const FrameOrigin& or
   std::vector<codec::NamedContent> layers;
   for (const auto& layer : frame.vlmetalayers()) {
     if (layer.name == codec::kChecksumLayer) continue;
-    FRAMEFS_TRY(auto content, codec::Frame::read_metalayer(*origin.source, layer));
+    FRAMEFS_TRY(auto content, codec::read_metalayer(*origin.source, layer));
     layers.push_back({layer.name, std::move(content)});
   }
   return layers;
@@ -65,8 +66,9 @@ Status check_writable_frame(const codec::Frame& frame, const OverlayBudget& over
     return codec::fail(Errc::unsupported, "writing to a frame of chunks that vary in size");
   }
   // The record of what is there would no longer be true.
-  if (frame.is_remote_cache()) return refusal(EOPNOTSUPP, "writing to a cache of remote data");
-  FRAMEFS_CHECK(frame.check_holds_data());
+  if (frame.data_place().is_remote_cache())
+    return refusal(EOPNOTSUPP, "writing to a cache of remote data");
+  FRAMEFS_CHECK(frame.data_place().check_holds_data());
   if (frame.chunk_count() > ChunkOverlay::kMaxChunks) {
     return codec::fail_value(Errc::over_limit, "number of chunks", 0,
                              static_cast<std::int64_t>(frame.chunk_count()));

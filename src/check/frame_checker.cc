@@ -8,6 +8,7 @@
 
 #include "codec/frame/chunk_scan.h"
 #include "codec/frame/frame_array.h"
+#include "codec/frame/metalayer_content.h"
 #include "fs/core/error_map.h"
 #include "fs/inspect/chunk_info.h"
 #include "fs/inspect/frame_info.h"
@@ -86,7 +87,7 @@ class Run {
 
   void check_layers() {
     for (const auto& layer : frame_.vlmetalayers()) {
-      const auto content = codec::Frame::read_vlmetalayer(*origin_.source, layer, limits_);
+      const auto content = codec::read_vlmetalayer(*origin_.source, layer, limits_);
       if (content) continue;
       tell({.part = fmt::format("vl-metalayer \"{}\"", layer.name),
             .chunk = {},
@@ -240,7 +241,7 @@ FrameReport FrameChecker::check(const fs::FrameOrigin& origin, const Found& foun
   }
   report.is_opened = true;
   report.nbytes = frame->nbytes();
-  if (frame->lies_elsewhere()) {
+  if (frame->data_place().lies_elsewhere()) {
     report.elsewhere = fs::content_text(fs::describe_frame(*frame, *origin.source, limits_));
   }
   report.can_be_repaired = !frame->header().has_variable_chunks();

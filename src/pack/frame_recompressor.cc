@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "codec/array/array_meta_writer.h"
+#include "codec/frame/metalayer_content.h"
 #include "fs/core/file.h"
 #include "fs/write/array_packer.h"
 #include "fs/write/commit/kept_layers.h"
@@ -83,7 +84,7 @@ Result<OldFile> open_old(const fs::Place& place) {
 Status check_recompressible(const DecodedFrame& old) {
   const auto& frame = old.frame();
   if (!frame) return std::unexpected(frame.error());
-  if (frame->lies_elsewhere()) {
+  if (frame->data_place().lies_elsewhere()) {
     return fs::refusal(EOPNOTSUPP, "has data that lie elsewhere, and is not recompressed");
   }
   if (frame->header().has_variable_chunks()) {
@@ -166,7 +167,7 @@ Result<std::uint64_t> FrameRecompressor::write_array(const DecodedFrame& old,
   fs::ArrayPlan plan{.metalayer = {}, .meta = meta, .layout = layout, .chunk_bytes = 0};
   if (!sizes_.chunk && !sizes_.block) {
     const auto* const layer = codec::find_array_layer(frame.metalayers());
-    FRAMEFS_TRY(plan.metalayer, codec::Frame::read_metalayer(*old.origin().source, *layer));
+    FRAMEFS_TRY(plan.metalayer, codec::read_metalayer(*old.origin().source, *layer));
     plan.chunk_bytes = frame.header().chunksize;
   } else if (meta.dtype_format != 0 || meta.dtype.empty()) {
     return fs::refusal(EOPNOTSUPP,

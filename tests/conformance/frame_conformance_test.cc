@@ -13,6 +13,7 @@
 #include "codec/core/limits.h"
 #include "codec/frame/frame.h"
 #include "codec/frame/frame_reader.h"
+#include "codec/frame/metalayer_content.h"
 #include "tests/conformance/frame_fixture.h"
 #include "tests/conformance/manifest.h"
 #include "tests/conformance/verdict.h"
@@ -127,12 +128,11 @@ Result<std::string> decode(const ManifestEntry& entry, const FrameFixture& fixtu
   if (trusted) check_header(entry, frame);
   if (entry.expect == Expect::ok) check_array(entry, frame);
   FRAMEFS_CHECK(check_layers(frame.metalayers(), entry.metalayers, trusted, [&](const auto& layer) {
-    return Frame::read_metalayer(fixture.source(), layer);
+    return read_metalayer(fixture.source(), layer);
   }));
-  FRAMEFS_CHECK(
-      check_layers(frame.vlmetalayers(), entry.vlmetalayers, trusted, [&](const auto& layer) {
-        return Frame::read_vlmetalayer(fixture.source(), layer, Limits{});
-      }));
+  FRAMEFS_CHECK(check_layers(
+      frame.vlmetalayers(), entry.vlmetalayers, trusted,
+      [&](const auto& layer) { return read_vlmetalayer(fixture.source(), layer, Limits{}); }));
 
   constexpr std::uint64_t kMaxDamagedBytes = 64u << 20;
   if (!trusted && frame.nbytes() > kMaxDamagedBytes) {

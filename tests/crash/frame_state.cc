@@ -11,6 +11,7 @@
 #include "codec/frame/frame.h"
 #include "codec/frame/frame_array.h"
 #include "codec/frame/frame_reader.h"
+#include "codec/frame/metalayer_content.h"
 #include "tests/support/fast_hash.h"
 #include "tests/support/memory_chunks.h"
 #include "tests/support/verify_checksums.h"
@@ -95,7 +96,7 @@ Result<std::uint64_t> state_of(const codec::ByteSource& source, const codec::Byt
   std::map<std::string, Bytes> vlmetalayers;
   for (const auto& layer : frame.vlmetalayers()) {
     if (layer.name == codec::kChecksumLayer) continue;  // no part of what the mount shows
-    FRAMEFS_TRY(vlmetalayers[layer.name], Frame::read_vlmetalayer(source, layer, Limits{}));
+    FRAMEFS_TRY(vlmetalayers[layer.name], read_vlmetalayer(source, layer, Limits{}));
   }
   return state_hash(content, vlmetalayers);
 }

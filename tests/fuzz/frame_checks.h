@@ -16,6 +16,7 @@
 #include "codec/frame/frame.h"
 #include "codec/frame/frame_array.h"
 #include "codec/frame/frame_reader.h"
+#include "codec/frame/metalayer_content.h"
 #include "tests/fuzz/array_checks.h"
 #include "tests/support/decode_oracle.h"
 
@@ -70,11 +71,11 @@ class FrameChecks {
 
   void read_metalayers() const {
     for (const auto& layer : frame_.metalayers()) {
-      const auto content = codec::Frame::read_metalayer(source_, layer);
+      const auto content = codec::read_metalayer(source_, layer);
       demand(content.has_value());  // open() checked that it is in the header
     }
     for (const auto& layer : frame_.vlmetalayers()) {
-      const auto content = codec::Frame::read_vlmetalayer(source_, layer, small_limits());
+      const auto content = codec::read_vlmetalayer(source_, layer, small_limits());
       demand(!content || content->size() <= small_limits().vlmeta_bytes);
     }
     const auto checksums = codec::read_checksums(frame_, source_, small_limits());

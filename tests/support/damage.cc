@@ -8,6 +8,7 @@
 #include "codec/core/byte_source.h"
 #include "codec/frame/frame.h"
 #include "codec/frame/frame_reader.h"
+#include "codec/frame/metalayer_content.h"
 #include "tests/support/decode_oracle.h"
 #include "tests/support/outcome.h"
 
@@ -51,12 +52,12 @@ std::string read_ends(Reader& reader, std::uint64_t nbytes) {
 
 std::string metalayer_misbehaviour(const codec::ByteSource& source, const codec::Frame& frame) {
   for (const auto& layer : frame.metalayers()) {
-    const auto content = codec::Frame::read_metalayer(source, layer);
+    const auto content = codec::read_metalayer(source, layer);
     if (!content) return "a metalayer that was placed is not there";
     if (content->size() != layer.content.size) return "a metalayer of another size";
   }
   for (const auto& layer : frame.vlmetalayers()) {
-    const auto content = codec::Frame::read_vlmetalayer(source, layer, small_limits());
+    const auto content = codec::read_vlmetalayer(source, layer, small_limits());
     if (!content && content.error().kind == codec::Errc::internal) return outcome(content);
     if (content && content->size() > small_limits().vlmeta_bytes) return "vl-metalayer over limit";
   }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "codec/frame/chunk_checksums.h"
+#include "codec/frame/metalayer_content.h"
 
 namespace framefs::fs {
 
@@ -13,7 +14,7 @@ Result<std::vector<codec::NamedContent>> kept_metalayers(const codec::Frame& fra
   std::vector<codec::NamedContent> layers;
   for (const auto& layer : frame.metalayers()) {
     if (&layer == array) continue;
-    FRAMEFS_TRY(auto content, codec::Frame::read_metalayer(source, layer));
+    FRAMEFS_TRY(auto content, codec::read_metalayer(source, layer));
     layers.push_back({layer.name, std::move(content)});
   }
   return layers;
@@ -25,7 +26,7 @@ Result<std::vector<codec::NamedContent>> kept_vlmetalayers(const codec::Frame& f
   std::vector<codec::NamedContent> layers;
   for (const auto& layer : frame.vlmetalayers()) {
     if (layer.name == codec::kChecksumLayer) continue;
-    FRAMEFS_TRY(auto content, codec::Frame::read_vlmetalayer(source, layer, limits));
+    FRAMEFS_TRY(auto content, codec::read_vlmetalayer(source, layer, limits));
     layers.push_back({layer.name, std::move(content)});
   }
   return layers;

@@ -12,7 +12,7 @@ namespace framefs::fs {
 
 // The metalayers of users that a new frame with the content of `frame` keeps, with their contents.
 // `source` is the one that the frame was opened from.
-// Errors: those of codec::Frame::read_metalayer() and read_vlmetalayer().
+// Errors: those of codec::read_metalayer() and read_vlmetalayer().
 
 // Without the one that makes the frame an array.
 Result<std::vector<codec::NamedContent>> kept_metalayers(const codec::Frame& frame,

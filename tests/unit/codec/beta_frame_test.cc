@@ -10,6 +10,7 @@
 #include "codec/core/limits.h"
 #include "codec/frame/frame.h"
 #include "codec/frame/frame_reader.h"
+#include "codec/frame/metalayer_content.h"
 #include "tests/support/beta_frame_builder.h"
 #include "tests/support/catch.h"
 #include "tests/support/damage.h"
@@ -125,8 +126,8 @@ TEST_CASE("beta frame: metalayers are found", "[codec][beta_frame][unit]") {
   const auto frame = Frame::open(source, {}).value();
   REQUIRE(frame.metalayers().size() == 2);
   CHECK(frame.metalayers()[0].name == "one");
-  CHECK(Frame::read_metalayer(source, frame.metalayers()[0]).value() == counting(3));
-  CHECK(Frame::read_metalayer(source, frame.metalayers()[1]).value().empty());
+  CHECK(read_metalayer(source, frame.metalayers()[0]).value() == counting(3));
+  CHECK(read_metalayer(source, frame.metalayers()[1]).value().empty());
   CHECK(read_all(bytes).value() == ramp(3500, 4));
 }
 
@@ -138,7 +139,7 @@ TEST_CASE("beta frame: the user's data is a vl-metalayer", "[codec][beta_frame][
     const auto frame = Frame::open(source, {}).value();
     REQUIRE(frame.vlmetalayers().size() == 1);
     CHECK(frame.vlmetalayers()[0].name == "usermeta");
-    CHECK(Frame::read_vlmetalayer(source, frame.vlmetalayers()[0], {}).value() == counting(size));
+    CHECK(read_vlmetalayer(source, frame.vlmetalayers()[0], {}).value() == counting(size));
     CHECK(read_all(bytes).value() == ramp(3500, 4));
   }
   CHECK(open_bytes(build_beta_frame(sample_spec()).bytes).value().vlmetalayers().empty());
@@ -266,7 +267,7 @@ TEST_CASE("beta frame: user's data above its limit is refused undecoded",
   const auto frame = Frame::open(source, {}).value();
   Limits limits;
   limits.vlmeta_bytes = 999;
-  CHECK(outcome(Frame::read_vlmetalayer(source, frame.vlmetalayers().at(0), limits)) ==
+  CHECK(outcome(read_vlmetalayer(source, frame.vlmetalayers().at(0), limits)) ==
         "over limit: nbytes of a vl-metalayer at " +
             std::to_string(frame.vlmetalayers().at(0).content.offset + 4));
 }

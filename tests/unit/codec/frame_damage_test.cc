@@ -9,6 +9,7 @@
 
 #include "codec/frame/frame.h"
 #include "codec/frame/frame_reader.h"
+#include "codec/frame/metalayer_content.h"
 #include "tests/support/catch.h"
 #include "tests/support/damage.h"
 #include "tests/support/frame_builder.h"
@@ -300,7 +301,7 @@ TEST_CASE("frame: of a long trailer, only the beginning and the heads of content
   CHECK(source.bytes_read() < 1 << 20);
   REQUIRE(frame.vlmetalayers().size() == 3);
   for (const auto& layer : frame.vlmetalayers()) {
-    CHECK(Frame::read_vlmetalayer(memory, layer, {}).value() == noise(2 << 20, 1));
+    CHECK(read_vlmetalayer(memory, layer, {}).value() == noise(2 << 20, 1));
   }
 }
 
@@ -320,15 +321,15 @@ TEST_CASE("frame: a vl-metalayer above its limit is refused undecoded", "[codec]
   put_le(bomb, 8, 1 << 20);  // the format allows this block size
   const MemorySource source(bomb);
   const codec::Metalayer layer{.name = "bomb", .content = {0, bomb.size()}};
-  CHECK(outcome(Frame::read_vlmetalayer(source, layer, {})) ==
+  CHECK(outcome(read_vlmetalayer(source, layer, {})) ==
         "over limit: nbytes of a vl-metalayer at 4");
   Limits limits;
   const Bytes small = build_special_chunk(SpecialKind::zero, 1000, 4);
   const codec::Metalayer fits{.name = "fits", .content = {0, small.size()}};
   limits.vlmeta_bytes = 1000;
-  CHECK(Frame::read_vlmetalayer(MemorySource(small), fits, limits).value() == Bytes(1000));
+  CHECK(read_vlmetalayer(MemorySource(small), fits, limits).value() == Bytes(1000));
   limits.vlmeta_bytes = 999;
-  CHECK_FALSE(Frame::read_vlmetalayer(MemorySource(small), fits, limits).has_value());
+  CHECK_FALSE(read_vlmetalayer(MemorySource(small), fits, limits).has_value());
 }
 
 TEST_CASE("frame: a vl-metalayer must be one chunk of just its length", "[codec][frame][corrupt]") {
@@ -371,9 +372,8 @@ TEST_CASE("frame: bytes that disappear after opening are reported by the read th
   const BuiltFrame built = sample();
   const auto frame = open_bytes(built.bytes).value();
   const MemorySource cut(std::span(built.bytes).first(90));
-  CHECK(Frame::read_metalayer(cut, frame.metalayers().at(0)).error().kind == Errc::truncated);
-  CHECK(Frame::read_vlmetalayer(cut, frame.vlmetalayers().at(0), {}).error().kind ==
-        Errc::truncated);
+  CHECK(read_metalayer(cut, frame.metalayers().at(0)).error().kind == Errc::truncated);
+  CHECK(read_vlmetalayer(cut, frame.vlmetalayers().at(0), {}).error().kind == Errc::truncated);
   std::vector<std::int64_t> entries(3);
   CHECK(frame.read_entries(cut, {0}, entries).error().kind == Errc::truncated);
   CHECK(frame.open_chunk(cut, {0}, 0, {}).error().kind == Errc::truncated);

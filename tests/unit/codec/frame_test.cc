@@ -9,6 +9,7 @@
 
 #include "codec/chunk/chunk_reader.h"
 #include "codec/frame/frame_reader.h"
+#include "codec/frame/metalayer_content.h"
 #include "tests/support/catch.h"
 #include "tests/support/decode_oracle.h"
 #include "tests/support/frame_builder.h"
@@ -280,9 +281,8 @@ TEST_CASE("frame: an empty frame opens, dead bytes and unset chunk size or not",
       REQUIRE(frame);
       CHECK(frame->chunk_count() == 0);
       CHECK(frame->nbytes() == 0);
-      CHECK(Frame::read_metalayer(source, frame->metalayers().at(0)).value() == counting(3));
-      CHECK(Frame::read_vlmetalayer(source, frame->vlmetalayers().at(0), kLimits).value() ==
-            counting(4));
+      CHECK(read_metalayer(source, frame->metalayers().at(0)).value() == counting(3));
+      CHECK(read_vlmetalayer(source, frame->vlmetalayers().at(0), kLimits).value() == counting(4));
       CHECK(frame->read_entries(source, {0}, {}).has_value());
       FrameReader reader(source, *frame, kLimits);
       CHECK(reader.read(0, {}).has_value());
@@ -349,13 +349,12 @@ TEST_CASE("frame: metalayers of both kinds are found with their contents", "[cod
   REQUIRE(frame.vlmetalayers().size() == 40);
   for (std::size_t i = 0; i < 16; ++i) {
     CHECK(frame.metalayers()[i].name == spec.metalayers[i].name);
-    CHECK(Frame::read_metalayer(source, frame.metalayers()[i]).value() ==
-          spec.metalayers[i].content);
+    CHECK(read_metalayer(source, frame.metalayers()[i]).value() == spec.metalayers[i].content);
   }
   for (std::size_t i = 0; i < 40; ++i) {
     const auto& layer = frame.vlmetalayers()[i];
     CHECK(layer.name == spec.vlmetalayers[i].name);
-    CHECK(Frame::read_vlmetalayer(source, layer, kLimits).value() == spec.vlmetalayers[i].content);
+    CHECK(read_vlmetalayer(source, layer, kLimits).value() == spec.vlmetalayers[i].content);
   }
   CHECK(read_all(bytes).value() == ramp(3500, 4));
 }
@@ -371,7 +370,7 @@ TEST_CASE("frame: a vl-metalayer may be a chunk of any kind", "[codec][frame][un
     Bytes around = noise(40, 1);
     test::append(around, chunk);
     const Metalayer layer{.name = "v", .content = {40, chunk.size()}};
-    CHECK(Frame::read_vlmetalayer(MemorySource(around), layer, kLimits).value() == ramp(5000, 4));
+    CHECK(read_vlmetalayer(MemorySource(around), layer, kLimits).value() == ramp(5000, 4));
   }
 }
 

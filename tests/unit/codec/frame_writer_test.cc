@@ -10,6 +10,7 @@
 #include "codec/frame/frame_index.h"
 #include "codec/frame/frame_reader.h"
 #include "codec/frame/frame_trailer.h"
+#include "codec/frame/metalayer_content.h"
 #include "tests/support/catch.h"
 #include "tests/support/decode_oracle.h"
 #include "tests/support/frame_builder.h"
@@ -154,7 +155,7 @@ TEST_CASE("frame_writer: a frame without chunks is header and trailer",
   const auto opened = Frame::open(source, Limits{});
   REQUIRE(opened);
   REQUIRE(opened->vlmetalayers().size() == 1);
-  CHECK(Frame::read_vlmetalayer(source, opened->vlmetalayers()[0], Limits{}).value() ==
+  CHECK(read_vlmetalayer(source, opened->vlmetalayers()[0], Limits{}).value() ==
         test::text_bytes("empty but for this"));
 }
 
@@ -188,8 +189,8 @@ TEST_CASE("frame_writer: metalayers are read back whatever they hold",
   for (std::size_t i = 0; i < contents.size(); ++i) {
     CHECK(opened->metalayers()[i].name == contents[i].name);
     CHECK(opened->vlmetalayers()[i].name == contents[i].name);
-    CHECK(Frame::read_metalayer(source, opened->metalayers()[i]).value() == contents[i].content);
-    CHECK(Frame::read_vlmetalayer(source, opened->vlmetalayers()[i], Limits{}).value() ==
+    CHECK(read_metalayer(source, opened->metalayers()[i]).value() == contents[i].content);
+    CHECK(read_vlmetalayer(source, opened->vlmetalayers()[i], Limits{}).value() ==
           contents[i].content);
   }
 }

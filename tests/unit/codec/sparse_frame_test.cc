@@ -11,6 +11,7 @@
 
 #include "codec/frame/frame.h"
 #include "codec/frame/frame_reader.h"
+#include "codec/frame/metalayer_content.h"
 #include "tests/support/beta_frame_builder.h"
 #include "tests/support/catch.h"
 #include "tests/support/damage.h"
@@ -104,8 +105,8 @@ TEST_CASE("sparse frame: header, metalayers and vl-metalayers are those of its i
   CHECK(frame.header().frame_len == built.index_file.size());
   CHECK(frame.nbytes() == 3500);
   CHECK(frame.chunk_count() == 4);
-  CHECK(Frame::read_metalayer(source, frame.metalayers().at(0)).value() == counting(5));
-  CHECK(Frame::read_vlmetalayer(source, frame.vlmetalayers().at(0), {}).value() == counting(40));
+  CHECK(read_metalayer(source, frame.metalayers().at(0)).value() == counting(5));
+  CHECK(read_vlmetalayer(source, frame.vlmetalayers().at(0), {}).value() == counting(40));
 }
 
 TEST_CASE("sparse frame: opening one reads no chunk, opening a chunk reads no other",

@@ -325,7 +325,7 @@ struct LosingNames {
 
 TEST_CASE("node_table: few descriptors are kept of files that have other names",
           "[fs][node_table][unit]") {
-  constexpr auto kMost = static_cast<std::ptrdiff_t>(NodeTable::kMaxHeldLinks);
+  constexpr auto kMost = static_cast<std::ptrdiff_t>(HeldFiles::kMaxLinks);
   LosingNames files;
   auto& [table, root, nodes] = files;
   files.remove_next(NodeTable::Lost::all_names);
@@ -351,7 +351,7 @@ TEST_CASE("node_table: few descriptors are kept of files that have other names",
 
 TEST_CASE("node_table: descriptors that were kept of open files go after these were closed",
           "[fs][node_table][unit]") {
-  constexpr auto kMost = static_cast<std::ptrdiff_t>(NodeTable::kMaxHeldLinks);
+  constexpr auto kMost = static_cast<std::ptrdiff_t>(HeldFiles::kMaxLinks);
   LosingNames files;
   while (std::ssize(files.nodes) < kMost + 500) files.remove_next(NodeTable::Lost::one_name, true);
   CHECK(files.count_held() == kMost + 500);

@@ -1,3 +1,5 @@
+#include "codec/frame/data_place.h"
+
 #include <algorithm>
 #include <cerrno>
 #include <string_view>
@@ -5,10 +7,8 @@
 
 #include "codec/core/checked.h"
 #include "codec/core/work_budget.h"
-#include "codec/frame/frame.h"
+#include "codec/frame/metalayer_content.h"
 
-// Frames whose data, or a part of them, lie elsewhere.
-// Source: codec/FORMAT.md, "Frames without their data".
 namespace framefs::codec {
 namespace {
 
@@ -50,25 +50,29 @@ BlockShapeOfFrame block_shape_of(const FrameHeader& header,
 
 }  // namespace
 
-void Frame::find_place_of_data() {
-  is_recipe_ = std::ranges::any_of(metalayers_, [](const Metalayer& layer) {
+DataPlace DataPlace::of(const FrameHeader& header, const std::vector<Metalayer>& metalayers,
+                        const std::optional<Result<ArrayMeta>>& array) {
+  DataPlace place;
+  place.is_recipe_ = std::ranges::any_of(metalayers, [](const Metalayer& layer) {
     return layer.name == "b2o" || layer.name == "LazyArray";
   });
-  is_remote_cache_ = find_layer(metalayers_, "proxy-source") != nullptr;
-  if (!is_remote_cache_) return;
-  const auto shape = block_shape_of(header_, array_);
-  blocks_per_chunk_ = shape.per_chunk;
-  block_bytes_ = shape.block_bytes;
+  place.is_remote_cache_ = find_layer(metalayers, "proxy-source") != nullptr;
+  if (!place.is_remote_cache_) return place;
+  const auto shape = block_shape_of(header, array);
+  place.blocks_per_chunk_ = shape.per_chunk;
+  place.block_bytes_ = shape.block_bytes;
+  return place;
 }
 
-Result<std::optional<FetchedBlocks>> Frame::read_fetched(const ByteSource& source,
-                                                         const Limits& limits) const {
+Result<std::optional<FetchedBlocks>> DataPlace::read_fetched(
+    const ByteSource& source, const std::vector<Metalayer>& vlmetalayers, std::uint64_t chunk_count,
+    const Limits& limits) const {
   if (!is_remote_cache_) return std::nullopt;
   // The records are read only if they have the size that the frame's blocks need.
   constexpr std::uint64_t kBinHeaderBytes = 5;
   const auto content_of = [&](const char* name,
                               std::uint64_t bits) -> Result<FetchedBlocks::Content> {
-    const auto* const layer = find_layer(vlmetalayers_, name);
+    const auto* const layer = find_layer(vlmetalayers, name);
     if (layer == nullptr) return std::nullopt;
     Limits own = limits;
     own.vlmeta_bytes = std::min(limits.fetched_bytes, bits / 8 + 1) + kBinHeaderBytes;
@@ -85,36 +89,36 @@ Result<std::optional<FetchedBlocks>> Frame::read_fetched(const ByteSource& sourc
     FRAMEFS_TRY(const auto number, content_of(kFetchedBlocksPerChunkLayer, 0));
     per_chunk = FetchedBlocks::parse_blocks_per_chunk(number);
   }
-  const auto bits = checked_mul(chunk_count_, per_chunk).value_or(0);
+  const auto bits = checked_mul(chunk_count, per_chunk).value_or(0);
   FRAMEFS_TRY(auto blocks, content_of(kFetchedBlocksLayer, bits));
-  FRAMEFS_TRY(auto chunks, content_of(kFetchedChunksLayer, chunk_count_));
-  return FetchedBlocks::make({.chunks = chunk_count_, .blocks_per_chunk = per_chunk},
+  FRAMEFS_TRY(auto chunks, content_of(kFetchedChunksLayer, chunk_count));
+  return FetchedBlocks::make({.chunks = chunk_count, .blocks_per_chunk = per_chunk},
                              {.blocks = std::move(blocks), .chunks = std::move(chunks)});
 }
 
-bool Frame::has_data_of(ChunkIndex chunk, std::int64_t entry,
-                        const FetchedBlocks* fetched) const noexcept {
+bool DataPlace::has_data_of(ChunkIndex chunk, std::int64_t entry,
+                            const FetchedBlocks* fetched) const noexcept {
   if (is_recipe_) return false;
   if (!is_remote_cache_) return true;
   if (fetched == nullptr) return false;
   return fetched->is_recorded() ? fetched->has_any(chunk) : entry >= 0;
 }
 
-Status Frame::check_place_of(ChunkIndex chunk, std::int64_t entry,
-                             const FetchedBlocks* fetched) const {
+Status DataPlace::check_entry(ChunkIndex chunk, std::int64_t entry,
+                              const FetchedBlocks* fetched) const {
   FRAMEFS_CHECK(check_holds_data());
   if (!has_data_of(chunk, entry, fetched)) return not_fetched();
   return {};
 }
 
 // Without a record, a special chunk may be one that was never fetched.
-Status Frame::check_kind_of(const Chunk& chunk, const FetchedBlocks* fetched) const {
+Status DataPlace::check_opened(const Chunk& chunk, const FetchedBlocks* fetched) const {
   if (fetched == nullptr || fetched->is_recorded()) return {};
   if (chunk.body() == ChunkBody::special) return not_fetched();
   return {};
 }
 
-Status Frame::check_holds_data() const {
+Status DataPlace::check_holds_data() const {
   if (!is_recipe_) return {};
   return std::unexpected(
       Error{.kind = Errc::system,
@@ -123,8 +127,8 @@ Status Frame::check_holds_data() const {
             .is_sentence = true});
 }
 
-Status Frame::check_fetched(const FetchedBlocks& fetched, ChunkIndex index, const Chunk& chunk,
-                            ByteRange within) const {
+Status DataPlace::check_fetched(const FetchedBlocks& fetched, ChunkIndex index, const Chunk& chunk,
+                                ByteRange within) const {
   if (fetched.has_all(index) || within.size == 0) return {};
   // If the chunk has other blocks than were recorded, the record is of no use for a part of it.
   const bool is_cut = chunk.body() == ChunkBody::blocks;
