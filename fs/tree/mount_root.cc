@@ -78,4 +78,10 @@ const char* why_read_only(const MountOptions& options, const MountRoot& found) {
   return is_fixed ? "SOURCE lies on a filesystem that is mounted read-only" : nullptr;
 }
 
+MountOptions options_for(const MountRoot& found, const MountOptions& options) {
+  auto effective = options;
+  effective.read_only = why_read_only(options, found) != nullptr;
+  return effective;
+}
+
 }  // namespace framefs::fs

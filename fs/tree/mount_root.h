@@ -25,5 +25,7 @@ Result<MountRoot> find_mount_root(const MountOptions& options, SourceRoot root);
 // Returns why a mount of `found` is read-only, as the end of "the mount is read-only, because";
 // null if it is writable.
 const char* why_read_only(const MountOptions& options, const MountRoot& found);
+// The options of a mount of `found`, which is read-only if there is a reason for it.
+MountOptions options_for(const MountRoot& found, const MountOptions& options);
 
 }  // namespace framefs::fs
