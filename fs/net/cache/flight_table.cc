@@ -19,6 +19,10 @@ void FlightTable::remove(const ContentKey& key, const FlightPtr& flight) {
   bytes_ -= flight->range.size;
 }
 
+void FlightTable::join(std::span<const FlightPtr> flights) {
+  for (const auto& flight : flights) ++flight->waiters;
+}
+
 auto FlightTable::leave(const ContentKey& key, std::span<const FlightPtr> flights) -> Unwanted {
   Unwanted unwanted;
   for (const auto& flight : flights) {

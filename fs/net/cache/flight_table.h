@@ -22,7 +22,7 @@ struct Flight {
   // Guarded by the lock of the FlightTable.
   Priority priority;
   std::optional<RequestQueue::Id> id;  // nothing until it is started
-  std::uint64_t waiters = 0;
+  std::uint64_t waiters = 0;           // see FlightTable::join()
   // Guarded.
   fs::Guarded<std::optional<Result<Part>>> landed;
 };
@@ -56,6 +56,8 @@ class FlightTable {
   FlightPtr add(const ContentKey& key, ByteRange range, Priority priority);
   // Removes a flight that has landed, unless it has left the table.
   void remove(const ContentKey& key, const FlightPtr& flight);
+  // Each flight gains a waiter.
+  static void join(std::span<const FlightPtr> flights);
   // Each flight loses a waiter.  Removes those that were started and have no other.
   [[nodiscard]] Unwanted leave(const ContentKey& key, std::span<const FlightPtr> flights);
   // Removes the flights of an object that were started and have no waiter.

@@ -48,7 +48,6 @@ class PartStore {
   // Reserves `bytes` of the budget for data outside the store, such as requests under way.
   void reserve(std::uint64_t bytes);
   [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
-  [[nodiscard]] std::uint64_t budget_bytes() const { return budget_bytes_; }
 
  private:
   struct Slot {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstring>
-#include <iterator>
+#include <chrono>
+#include <optional>
 #include <utility>
 
 #include "fs/core/file.h"
@@ -14,27 +14,7 @@
 namespace framefs::net {
 namespace {
 
-using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
-
-// The bytes to fetch ahead of a single reader before the network has been measured.
-constexpr std::uint64_t kUsualWindowBytes = 16 << 20;
-// A window of several times the bytes in the pipe, because the pipe was measured with a window that
-// may have been too small.
-constexpr std::uint64_t kPipesPerWindow = 4;
-// The maximum of `first_bytes`, which are fetched in vain if the reader leaves early.
-constexpr std::uint64_t kMaxFirstWindowBytes = 8 << 20;
-// When this number of readers, one after the other, left early, the next one gets a small window.
-constexpr unsigned kMaxLeftEarly = 2;
-// The share of the memory for all windows.  Parts that have been read, and are no longer needed,
-// fill as much memory again before the parts that were fetched ahead are read.
-constexpr std::uint64_t kWindowShare = 3;
-// The share of the memory for requests under way.
-constexpr std::uint64_t kFlyingShare = 2;
-// A sequential reader that has not read for this long has ended.
-constexpr std::chrono::seconds kActive{5};
-
-std::uint64_t end_of(ByteRange range) { return range.offset + range.size; }
 
 }  // namespace
 
@@ -49,60 +29,12 @@ RangeScheduler::RangeScheduler(RequestQueue& queue, NetStats& stats, BodyPool& b
 
 RangeScheduler::~RangeScheduler() = default;
 
-void RangeScheduler::join(Cover& cover, const FlightPtr& flight) {
-  if (std::ranges::find(cover.flights, flight) != cover.flights.end()) return;
-  ++flight->waiters;
-  cover.flights.push_back(flight);
-}
-
-void RangeScheduler::cover_one(State& state, const ContentKey& key, const Want& want,
-                               Cover& cover) {
-  for (auto at = want.range.offset; at < end_of(want.range);) {
-    auto end = end_of(want.range);
-    const auto piece = [&] {
-      return Want{{at, end - at},
-                  want.out == nullptr ? nullptr : want.out + (at - want.range.offset)};
-    };
-    if (auto part = state.parts.find(key, at)) {
-      if (want.out != nullptr) cover.first_read_bytes += state.parts.note_read(key, at);
-      end = std::min(end, part->end());
-      cover.ready.push_back({piece(), std::move(*part)});
-    } else if (const auto flight = state.flights.find(key, at)) {
-      end = std::min(end, end_of(flight->range));
-      cover.joined.push_back(piece());
-      join(cover, flight);
-    } else {
-      end = std::min(end, state.parts.next_begin(key, at).value_or(end));
-      end = std::min(end, state.flights.next_begin(key, at).value_or(end));
-      cover.missing.push_back(piece());
-    }
-    at = end;
-  }
-}
-
-// For a caller that will not wait for the flights.
-auto RangeScheduler::cover_without_waiting(State& state, const ContentKey& key,
-                                           std::span<const Want> wants) -> Cover {
-  Cover cover;
-  for (const auto& want : wants) cover_one(state, key, want, cover);
-  for (const auto& flight : cover.flights) --flight->waiters;
+RangeCover RangeScheduler::cover_of(State& state, const ContentKey& key,
+                                    std::span<const Want> wants) {
+  RangeCover cover;
+  for (const auto& want : wants) cover.add(key, want, state.parts, state.flights);
   return cover;
 }
-
-namespace {
-
-// Copies the bytes of `want` that `part` holds.
-template <class WantType>
-void deliver(const Part& part, const WantType& want) {
-  if (want.out == nullptr) return;
-  const auto begin = std::max(part.offset, want.range.offset);
-  const auto end = std::min(part.end(), end_of(want.range));
-  if (begin >= end) return;
-  std::memcpy(want.out + (begin - want.range.offset), part.bytes->data() + (begin - part.offset),
-              end - begin);
-}
-
-}  // namespace
 
 auto RangeScheduler::take_from_disk(const ContentKey& key, const std::vector<Want>& missing)
     -> std::vector<Want> {
@@ -111,21 +43,21 @@ auto RangeScheduler::take_from_disk(const ContentKey& key, const std::vector<Wan
   for (const auto& want : missing) {
     auto at = want.range.offset;
     const auto leave_to = [&](std::uint64_t end) {
-      if (at < end) left.push_back({{at, end - at}, want.out + (at - want.range.offset)});
+      if (at < end) left.push_back(want.piece(at, end));
     };
     for (const auto& part : disk_->find(key, want.range)) {
       leave_to(std::max(at, part.offset));
-      deliver(part, want);
-      at = std::max(at, std::min(part.end(), end_of(want.range)));
+      want.take(part);
+      at = std::max(at, std::min(part.end(), want.end()));
       state_.with([&](State& state) { state.parts.insert(key, part); });
     }
-    leave_to(end_of(want.range));
+    leave_to(want.end());
   }
   return left;
 }
 
 std::vector<ByteRange> RangeScheduler::ranges_to_fetch(State& state, const RemoteObject& object,
-                                                       const Cover& cover,
+                                                       const RangeCover& cover,
                                                        const FetchRules& rules) {
   if (object.is_whole_only()) return {{0, object.version().size}};
   const auto& key = object.version().key;
@@ -138,7 +70,7 @@ std::vector<ByteRange> RangeScheduler::ranges_to_fetch(State& state, const Remot
   return plan_fetches(std::move(missing), rules, is_free);
 }
 
-auto RangeScheduler::plan(State& state, const RemoteObject& object, Cover& cover,
+auto RangeScheduler::plan(State& state, const RemoteObject& object, RangeCover& cover,
                           Priority priority) const -> std::vector<FlightPtr> {
   if (cover.missing.empty()) return {};
   const auto& key = object.version().key;
@@ -146,13 +78,10 @@ auto RangeScheduler::plan(State& state, const RemoteObject& object, Cover& cover
                          .connections = queue_.limit()};
   std::vector<FlightPtr> made;
   for (const auto& range : ranges_to_fetch(state, object, cover, rules)) {
-    auto flight = state.flights.add(key, range, priority);
-    if (priority == Priority::demand) join(cover, flight);
-    made.push_back(std::move(flight));
+    made.push_back(state.flights.add(key, range, priority));
   }
   state.parts.reserve(state.flights.bytes());
-  std::ranges::move(cover.missing, std::back_inserter(cover.joined));
-  cover.missing.clear();
+  cover.supply_missing(made);
   return made;
 }
 
@@ -204,9 +133,10 @@ auto RangeScheduler::begin(const Object& object, std::span<const Want> wants) ->
   Begun begun;
   auto& cover = begun.cover;
   state_.with([&](State& state) {
-    for (const auto& want : wants) cover_one(state, key, want, cover);
+    cover = cover_of(state, key, wants);
+    FlightTable::join(cover.flights);
   });
-  for (const auto& [want, part] : cover.ready) deliver(part, want);
+  for (const auto& [want, part] : cover.ready) want.take(part);
   cover.ready.clear();
   stats_.add_prefetched_read(cover.first_read_bytes);
 
@@ -215,10 +145,13 @@ auto RangeScheduler::begin(const Object& object, std::span<const Want> wants) ->
     const auto left = take_from_disk(key, std::exchange(cover.missing, {}));
     was_on_disk = left.empty();
     begun.made = state_.with([&](State& state) {
-      for (const auto& want : left) cover_one(state, key, want, cover);
-      return plan(state, *object, cover, Priority::demand);
+      const auto joined = cover.flights.size();
+      for (const auto& want : left) cover.add(key, want, state.parts, state.flights);
+      auto made = plan(state, *object, cover, Priority::demand);
+      FlightTable::join(std::span(cover.flights).subspan(joined));
+      return made;
     });
-    for (const auto& [want, part] : cover.ready) deliver(part, want);
+    for (const auto& [want, part] : cover.ready) want.take(part);
     launch(object, begun.made);
   }
   if (cover.flights.empty()) {
@@ -250,7 +183,7 @@ Status RangeScheduler::finish(const Object& object, const Begun& begun, bool& ma
       may_retry = std::ranges::find(made, flight) == made.end() && part.error().sys == EIO;
       break;
     }
-    for (const auto& want : cover.joined) deliver(*part, want);
+    for (const auto& want : cover.joined) want.take(*part);
   }
   cancel(state_.with(
       [&](State& state) { return state.flights.leave(object->version().key, cover.flights); }));
@@ -295,11 +228,9 @@ void RangeScheduler::expect(const Object& object, std::span<const ByteRange> now
   const auto& key = object->version().key;
   const auto wants = wants_of(*object, now);
   launch(object, state_.with([&](State& state) {
-    auto cover = cover_without_waiting(state, key, wants);
-    auto made = plan(state, *object, cover, Priority::prefetch);
+    auto cover = cover_of(state, key, wants);
     // The caller is about to read these ranges.
-    for (const auto& flight : made) flight->priority = Priority::demand;
-    return made;
+    return plan(state, *object, cover, Priority::demand);
   }));
   fetch_next(object, next);
 }
@@ -320,7 +251,7 @@ auto RangeScheduler::wants_of(const RemoteObject& object, std::span<const ByteRa
 
 bool RangeScheduler::holds(const ObjectVersion& version, ByteRange range) {
   const bool is_in_memory = state_.with([&](State& state) {
-    const auto cover = cover_without_waiting(state, version.key, std::array{Want{range}});
+    const auto cover = cover_of(state, version.key, std::array{Want{range}});
     return cover.flights.empty() && cover.missing.empty();
   });
   return is_in_memory || (disk_ != nullptr && disk_->holds(version.key, range));
@@ -343,30 +274,21 @@ void RangeScheduler::release(const Object& object) {
   const auto course =
       object->streams().with([](const SequentialStreams& streams) { return streams.course(); });
   cancel(state_.with([&](State& state) -> FlightTable::Unwanted {
-    if (course == SequentialStreams::Course::went_on) state.left_early = 0;
-    if (course == SequentialStreams::Course::left_early) ++state.left_early;
+    state.ahead.note_course(course);
     const auto files = state.files.find(key);
     if (files != state.files.end() && --files->second > 0) return {};
     if (files != state.files.end()) state.files.erase(files);
-    state.active.erase(key);
+    state.ahead.forget(key);
     return state.flights.abandon(key);
   }));
 }
 
 SequentialStreams::Limits RangeScheduler::limits_ahead(const ContentKey& key) {
   const auto now = Clock::now();
-  const auto pipe = std::max(kUsualWindowBytes, kPipesPerWindow * queue_.pipe_bytes());
-  const auto first = std::min(kMaxFirstWindowBytes, queue_.first_pipe_bytes());
-  return state_.with([&](State& state) -> SequentialStreams::Limits {
-    std::erase_if(state.active, [&](const auto& entry) { return entry.second + kActive < now; });
-    const auto readers =
-        std::max<std::size_t>(1, state.active.size() + (state.active.contains(key) ? 0 : 1));
-    const auto budget = state.parts.budget_bytes();
-    const auto flying = std::min(state.flights.bytes(), budget / kFlyingShare);
-    return {.window_bytes = std::min(pipe, budget / kWindowShare / readers),
-            .first_bytes = state.left_early < kMaxLeftEarly ? first : 0,
-            .fetch_bytes = budget / kFlyingShare - flying};
-  });
+  const AheadBudget::Network network{.pipe_bytes = queue_.pipe_bytes(),
+                                     .first_pipe_bytes = queue_.first_pipe_bytes()};
+  return state_.with(
+      [&](State& state) { return state.ahead.limits(key, network, state.flights.bytes(), now); });
 }
 
 void RangeScheduler::fetch_ahead(const Object& object, std::span<const Want> wants) {
@@ -383,7 +305,7 @@ void RangeScheduler::fetch_ahead(const Object& object, std::span<const Want> wan
       if (!found.ahead) continue;
       limits.fetch_bytes -= found.ahead->size;
       // The ranges follow each other, unless one call reads for two readers.
-      if (ahead && end_of(*ahead) == found.ahead->offset) {
+      if (ahead && ahead->offset + ahead->size == found.ahead->offset) {
         ahead->size += found.ahead->size;
       } else {
         ahead = found.ahead;
@@ -393,10 +315,10 @@ void RangeScheduler::fetch_ahead(const Object& object, std::span<const Want> wan
   if (!is_sequential) return;
   const auto now = Clock::now();
   const auto made = state_.with([&](State& state) -> std::vector<FlightPtr> {
-    state.active[version.key] = now;
+    state.ahead.note_reader(version.key, now);
     if (!ahead) return {};
     if (disk_ != nullptr && disk_->holds(version.key, *ahead)) return {};
-    auto cover = cover_without_waiting(state, version.key, std::array{Want{*ahead}});
+    auto cover = cover_of(state, version.key, std::array{Want{*ahead}});
     return plan(state, *object, cover, Priority::prefetch);
   });
   launch(object, made);
@@ -416,8 +338,8 @@ void RangeScheduler::fetch_next(const Object& object, std::span<const ByteRange>
   wants.erase(std::ranges::find_if(wants, is_too_far), wants.end());
   const auto now = Clock::now();
   launch(object, state_.with([&](State& state) {
-    state.active[key] = now;
-    auto cover = cover_without_waiting(state, key, wants);
+    state.ahead.note_reader(key, now);
+    auto cover = cover_of(state, key, wants);
     std::uint64_t missing = 0;
     const auto has_no_room = [&](const Want& want) {
       return (missing += want.range.size) > limits.fetch_bytes;

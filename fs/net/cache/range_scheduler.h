@@ -1,19 +1,19 @@
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
 #include <unordered_map>
 #include <vector>
 
 #include "codec/core/byte_source.h"
 #include "fs/core/guarded.h"
+#include "fs/net/cache/ahead_budget.h"
 #include "fs/net/cache/fetch_plan.h"
 #include "fs/net/cache/flight_table.h"
 #include "fs/net/cache/part_cache.h"
 #include "fs/net/cache/part_store.h"
+#include "fs/net/cache/range_cover.h"
 #include "fs/net/cache/sequential_streams.h"
 #include "fs/net/http/body_pool.h"
 #include "fs/net/http/request_queue.h"
@@ -79,45 +79,21 @@ class RangeScheduler {
 
  private:
   using FlightPtr = FlightTable::FlightPtr;
-  // A range that a reader wants, and its destination.  A range of expect() has no destination.
-  struct Want {
-    ByteRange range;
-    std::byte* out = nullptr;
-  };
-  struct Ready {
-    Want want;
-    Part part;
-  };
-  // The ways to supply a set of wants.
-  struct Cover {
-    std::vector<Ready> ready;
-    std::vector<Want> joined;        // supplied by flights
-    std::vector<FlightPtr> flights;  // the flights of `joined`, each once
-    std::vector<Want> missing;
-    std::uint64_t first_read_bytes = 0;  // of parts that were fetched ahead
-  };
   struct State {
-    explicit State(std::uint64_t memory_bytes) : parts(memory_bytes) {}
+    explicit State(std::uint64_t memory_bytes) : parts(memory_bytes), ahead(memory_bytes) {}
     PartStore parts;
     FlightTable flights;
-    // The time at which each object last had a sequential reader.
-    std::unordered_map<ContentKey, std::chrono::steady_clock::time_point, ContentKeyHash> active;
+    AheadBudget ahead;
     std::unordered_map<ContentKey, std::size_t, ContentKeyHash> files;  // the open ones
-    // The number of files, one after the other, whose readers from the beginning left early.
-    unsigned left_early = 0;
   };
 
-  static void cover_one(State& state, const ContentKey& key, const Want& want, Cover& cover);
-  static Cover cover_without_waiting(State& state, const ContentKey& key,
-                                     std::span<const Want> wants);
-  static void join(Cover& cover, const FlightPtr& flight);
-
+  static RangeCover cover_of(State& state, const ContentKey& key, std::span<const Want> wants);
   std::vector<Want> take_from_disk(const ContentKey& key, const std::vector<Want>& missing);
   // The ranges to fetch.
   static std::vector<ByteRange> ranges_to_fetch(State& state, const RemoteObject& object,
-                                                const Cover& cover, const FetchRules& rules);
-  // Creates the flights for the missing ranges and adds them to `cover.flights`.
-  std::vector<FlightPtr> plan(State& state, const RemoteObject& object, Cover& cover,
+                                                const RangeCover& cover, const FetchRules& rules);
+  // Creates the flights for the missing ranges, and adds them to the cover.
+  std::vector<FlightPtr> plan(State& state, const RemoteObject& object, RangeCover& cover,
                               Priority priority) const;
   void launch(const Object& object, const std::vector<FlightPtr>& flights);
   void land(const Object& object, const FlightPtr& flight, Result<HttpAnswer> answer);
@@ -125,7 +101,7 @@ class RangeScheduler {
   void cancel(const FlightTable::Unwanted& requests);
   // A read whose requests are under way.
   struct Begun {
-    Cover cover;
+    RangeCover cover;
     std::vector<FlightPtr> made;  // the flights of `cover` that this read started
   };
   Begun begin(const Object& object, std::span<const Want> wants);
