@@ -18,19 +18,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr std::uint64_t kMaxDoubtfulAnswers = 3;
-constexpr std::uint64_t kMaxFirstAttempts = 4;
-// Attempts of a call that reach a server which has not worked yet.
-constexpr std::uint64_t kMaxFirstFailures = 6;
-constexpr std::chrono::seconds kMaxFirstWait{5};
-// The share of requests that may be sent twice.  Without this limit, a server that is slow for all
-// requests would get twice the load.
-constexpr double kHedgeShare = 0.05;
-constexpr double kMaxHedgeBudget = 8;
-// The number of stalled requests that leave their places to others.  It bounds the load on a server
-// that is slow for all requests.
-constexpr std::size_t kMaxStalled = 64;
-
 // The reason of a failure in the words of the server, for people.
 std::string failure_text(const Call& call, std::uint64_t attempt, const Result<HttpAnswer>& answer,
                          const Verdict& verdict) {
@@ -47,11 +34,6 @@ std::string failure_text(const Call& call, std::uint64_t attempt, const Result<H
   return text + fmt::format(", attempt {}", attempt);
 }
 
-// Whether Call::make() asked for patience: nothing was sent, so this tells nothing of the server.
-bool is_not_made_yet(const Verdict& verdict) {
-  return is_transient(verdict) && verdict.error.sys == EAGAIN;
-}
-
 }  // namespace
 
 RequestQueue::RequestQueue(Transport& transport, NetStats& stats, ServerHealth& health)
@@ -60,10 +42,8 @@ RequestQueue::RequestQueue(Transport& transport, NetStats& stats, ServerHealth& 
 RequestQueue::~RequestQueue() = default;
 
 auto RequestQueue::start(Call call, Done done) -> Id {
-  auto work = std::make_shared<Work>();
-  work->call = std::move(call);
-  work->done = std::move(done);
-  work->deadline = transport_.now() + work->call.time;
+  const auto deadline = transport_.now() + call.time;
+  auto work = std::make_shared<Work>(Work{std::move(call), std::move(done), CallRetries(deadline)});
   const auto id = state_.with([&](State& state) {
     const auto number = state.next_id++;
     auto& queue = work->call.priority == Priority::demand ? state.demanded : state.prefetched;
@@ -76,25 +56,15 @@ auto RequestQueue::start(Call call, Done done) -> Id {
 }
 
 auto RequestQueue::begin_attempt(State& state, Work& work, Time now) -> Attempt& {
-  ++state.active;
-  if (work.call.priority == Priority::prefetch) ++state.active_prefetches;
-  return work.attempts.emplace_back(Attempt{++work.attempts_made, now, 0, work.call.priority});
+  return work.attempts.emplace_back(
+      Attempt{++work.attempts_made, now, 0, state.slots.take(work.call.priority)});
 }
 
 void RequestQueue::end_attempt(State& state, Work& work, std::uint64_t number) {
   const auto found = std::ranges::find(work.attempts, number, &Attempt::number);
   if (found == work.attempts.end()) return;
-  if (found->has_stalled) {
-    --state.stalled;
-  } else {
-    leave_slot(state, *found);
-  }
+  state.slots.give_back(found->slot);
   work.attempts.erase(found);
-}
-
-void RequestQueue::leave_slot(State& state, const Attempt& attempt) {
-  --state.active;
-  if (attempt.priority == Priority::prefetch) --state.active_prefetches;
 }
 
 auto RequestQueue::take_next(State& state, Time now, Id& id) -> std::shared_ptr<Work> {
@@ -110,10 +80,9 @@ auto RequestQueue::take_next(State& state, Time now, Id& id) -> std::shared_ptr<
     }
     return nullptr;
   };
-  if (state.active >= state.limit.limit()) return nullptr;
+  if (!state.slots.has_free(Priority::demand)) return nullptr;
   if (auto work = take(state.demanded)) return work;
-  if (state.active_prefetches >= state.limit.prefetch_limit()) return nullptr;
-  return take(state.prefetched);
+  return state.slots.has_free(Priority::prefetch) ? take(state.prefetched) : nullptr;
 }
 
 void RequestQueue::pump() {
@@ -133,7 +102,7 @@ void RequestQueue::pump() {
 
 void RequestQueue::send(Id id, const std::shared_ptr<Work>& work, std::uint64_t attempt) {
   const auto now = transport_.now();
-  const auto left = std::chrono::ceil<milliseconds>(work->deadline - now);
+  const auto left = std::chrono::ceil<milliseconds>(work->retries.deadline() - now);
   auto request = left.count() > 0
                      ? work->call.make()
                      : std::unexpected(fs::system_error_of(ETIMEDOUT, "remote request").error());
@@ -230,16 +199,16 @@ void RequestQueue::on_answer(Id id, std::uint64_t attempt, Result<HttpAnswer> an
     state.has_worked = state.has_worked || !is_transient(verdict);
     end_attempt(state, *work, attempt);
     if (verdict.kind == Verdict::Kind::done) {
-      state.limit.succeeded();
+      state.slots.succeeded();
       state.latency.note(answer->body.size(), answer->first_byte, answer->total, now);
-      state.hedge_budget = std::min(kMaxHedgeBudget, state.hedge_budget + kHedgeShare);
       return take_out(state, id, std::move(answer));
     }
-    if (verdict.kind == Verdict::Kind::slow_down) state.limit.slowed_down(*sent, now);
-    auto end_of_it = weigh(state, id, *work, failure, now);
+    if (verdict.kind == Verdict::Kind::slow_down) state.slots.slowed_down(*sent, now);
+    const auto error = work->retries.note(verdict, failure.pause, state.has_worked, now);
+    if (error) return take_out(state, id, std::unexpected(*error));
     // If two attempts race, the other one may still succeed.
-    goes_on = !end_of_it && work->attempts.empty();
-    return end_of_it;
+    goes_on = work->attempts.empty();
+    return std::nullopt;
   });
   if (sent) note_health(failure, *sent, now, ending ? &ending->result : nullptr);
   if (ending) return end(std::move(*ending));
@@ -263,33 +232,6 @@ void RequestQueue::note_health(const Failure& failure, Time sent, Time now,
   if (is_eio) health_.gave_up(failure.text);
 }
 
-auto RequestQueue::weigh(State& state, Id id, Work& work, const Failure& failure, Time now)
-    -> std::optional<Ending> {
-  const auto& verdict = failure.verdict;
-  if (verdict.kind == Verdict::Kind::doubtful) ++work.doubtful_answers;
-  work.not_before = now + failure.pause.value_or(std::chrono::seconds(0));
-  const bool is_final =
-      verdict.kind == Verdict::Kind::failed || work.doubtful_answers >= kMaxDoubtfulAnswers;
-  if (is_final) return take_out(state, id, std::unexpected(verdict.error));
-  const bool was_sent = !is_not_made_yet(verdict);
-  if (was_sent) ++work.sent_in_vain;
-  if (was_sent && !state.has_worked && is_transient(verdict)) {
-    const auto most = is_unreachable(verdict.error) ? kMaxFirstAttempts : kMaxFirstFailures;
-    const bool is_long = failure.pause && *failure.pause > kMaxFirstWait;
-    if (work.sent_in_vain >= most || is_long) {
-      return take_out(state, id, std::unexpected(verdict.error));
-    }
-  }
-  if (now >= work.deadline || work.not_before >= work.deadline) {
-    // The last attempt may have failed for want of time alone.
-    const bool is_late = verdict.error.sys == ETIMEDOUT && work.last_error;
-    return take_out(state, id,
-                    std::unexpected(too_late(is_late ? *work.last_error : verdict.error)));
-  }
-  work.last_error = verdict.error;
-  return std::nullopt;
-}
-
 void RequestQueue::queue_again(Id id, Turn turn) {
   state_.with([&](State& state) {
     const auto found = state.works.find(id);
@@ -307,8 +249,7 @@ void RequestQueue::retry_later(Id id) {
     const auto found = state.works.find(id);
     if (found == state.works.end()) return now;
     const auto& work = *found->second;
-    return std::min(work.deadline,
-                    std::max(work.not_before, now + pause_after(work.attempts_made)));
+    return work.retries.next(work.attempts_made, now);
   });
   set_timer(id, when, [this, id] {
     queue_again(id, Turn::last);
@@ -325,13 +266,8 @@ void RequestQueue::on_stall(Id id, std::uint64_t attempt) {
     auto& stalled = *found->second;
     const auto place = std::ranges::find(stalled.attempts, attempt, &Attempt::number);
     if (place == stalled.attempts.end()) return nullptr;
-    if (state.stalled < kMaxStalled) {
-      place->has_stalled = true;
-      ++state.stalled;
-      leave_slot(state, *place);
-    }
-    if (stalled.attempts.size() > 1 || state.hedge_budget < 1) return nullptr;
-    state.hedge_budget -= 1;
+    state.slots.note_stall(place->slot);
+    if (stalled.attempts.size() > 1 || !state.slots.may_hedge()) return nullptr;
     second = begin_attempt(state, stalled, now).number;
     return found->second;
   });
@@ -391,13 +327,13 @@ std::uint64_t RequestQueue::first_pipe_bytes() const {
 }
 
 std::size_t RequestQueue::limit() const {
-  return state_.with([](const State& state) { return state.limit.limit(); });
+  return state_.with([](const State& state) { return state.slots.limit(); });
 }
 
 void RequestQueue::add_to(NetStats::Counts& counts) const {
   const auto now = transport_.now();
   state_.with([&](const State& state) {
-    counts.limit = state.limit.limit();
+    counts.limit = state.slots.limit();
     for (const auto& [id, work] : state.works) {
       if (work->attempts.empty()) ++counts.waiting;
       for (const auto& attempt : work->attempts) {

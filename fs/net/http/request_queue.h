@@ -11,8 +11,10 @@
 #include <vector>
 
 #include "fs/core/guarded.h"
-#include "fs/net/http/concurrency_limit.h"
+#include "fs/net/http/call.h"
+#include "fs/net/http/call_retries.h"
 #include "fs/net/http/latency_model.h"
+#include "fs/net/http/request_slots.h"
 #include "fs/net/http/server_health.h"
 #include "fs/net/http/transport.h"
 #include "fs/net/http/verdict.h"
@@ -20,32 +22,10 @@
 
 namespace framefs::net {
 
-// A reader waits for a request of priority `demand`.  Requests of priority `prefetch` give way to
-// it.
-enum class Priority : std::uint8_t { demand, prefetch };
-
-// One call to a server, which may take several attempts.
-struct Call {
-  // Makes a new request for each attempt, because signatures hold a time.  It runs on any thread
-  // and must not wait.  Errors: after EAGAIN the queue tries the call again later.
-  std::function<Result<HttpRequest>()> make;
-  // Judges an answer.  It also runs on any thread and must not wait.
-  std::function<Verdict(const HttpAnswer&)> judge;
-  RequestKind kind = RequestKind::get;
-  // The method and the object, for the log.
-  std::string name = {};
-  Priority priority = Priority::demand;
-  std::uint64_t expected_bytes = 0;
-  // The time for all attempts together.  After it the call fails with EIO.
-  std::chrono::milliseconds time{60'000};
-};
-
 // The requests of a mount.  The queue sends demand before prefetch, and limits concurrent requests
 // to the number that the server accepts.  It repeats a request after a transient failure, and sends
-// a second request beside one that seems to have stalled.  Stalled requests leave their places to
-// others, up to a number: a server may answer for some objects only.  Until a server has worked
-// once, the URL may be wrong, and a mount waits for the answer: a call then fails after a few
-// attempts, with the error of the last one.
+// a second request beside one that seems to have stalled.  CallRetries decides how often a call is
+// tried, and RequestSlots how many requests are under way at once.
 // Threads: any number.
 class RequestQueue {
  public:
@@ -85,20 +65,15 @@ class RequestQueue {
     std::uint64_t number;
     Time sent;
     Transport::Ticket ticket = 0;  // 0 until the transport has it
-    Priority priority;             // the priority under which the attempt counts
-    bool has_stalled = false;      // the attempt counts in `stalled`, no longer in `active`
+    RequestSlots::Slot slot;
   };
   struct Work {
     Call call;
     Done done;
-    Time deadline;
-    std::vector<Attempt> attempts;
+    CallRetries retries;
+    std::vector<Attempt> attempts = {};
     std::uint64_t attempts_made = 0;
-    std::uint64_t sent_in_vain = 0;  // attempts that failed after their request was made
-    std::uint64_t doubtful_answers = 0;
-    std::optional<Error> last_error;  // of the last attempt that was tried again
-    Time not_before{};                // the server asks for no earlier attempt
-    Transport::Ticket timer = 0;      // for a retry, or for a second attempt
+    Transport::Ticket timer = 0;  // for a retry, or for a second attempt
   };
   // A call that failed comes after those that were not sent yet, which may succeed.
   enum class Turn : std::uint8_t { first, last };
@@ -107,12 +82,8 @@ class RequestQueue {
     Works works;
     std::deque<Id> demanded;    // calls that wait for a slot
     std::deque<Id> prefetched;  // prefetches that wait for a slot
-    std::size_t active = 0;
-    std::size_t active_prefetches = 0;
-    std::size_t stalled = 0;
-    ConcurrencyLimit limit;
+    RequestSlots slots;
     LatencyModel latency;
-    double hedge_budget = 2;
     bool has_worked = false;  // a server has answered, and could do what was asked or refused it
     Id next_id = 1;
   };
@@ -143,13 +114,7 @@ class RequestQueue {
 
   static Attempt& begin_attempt(State& state, Work& work, Time now);
   static void end_attempt(State& state, Work& work, std::uint64_t number);
-  // The attempt no longer counts for the limit on concurrent requests.
-  static void leave_slot(State& state, const Attempt& attempt);
   static Ending take_out(State& state, Id id, Result<HttpAnswer> result);
-  // Decides how a call continues after an answer other than the wanted one.  Nothing if the call
-  // continues.
-  static std::optional<Ending> weigh(State& state, Id id, Work& work, const Failure& failure,
-                                     Time now);
   // `ended` is the result of the call; null if the call goes on.
   void note_health(const Failure& failure, Time sent, Time now, const Result<HttpAnswer>* ended);
 

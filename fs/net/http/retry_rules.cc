@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <random>
+#include <cstdint>
 
 #include "codec/core/parse_number.h"
 #include "fs/net/http/timestamp.h"
@@ -10,23 +10,12 @@
 namespace framefs::net {
 namespace {
 
-using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr milliseconds kFirstRetryPause{50};
-constexpr milliseconds kLongestRetryPause{5'000};
 // A longer wish ends the call in any case.
 constexpr seconds kLongestWish{86'400};
 
 }  // namespace
-
-milliseconds pause_after(std::uint64_t failures) {
-  thread_local std::minstd_rand random{std::random_device{}()};
-  const auto doublings = std::min<std::uint64_t>(failures - 1, 10);
-  const auto whole = std::min(kLongestRetryPause, kFirstRetryPause * (1 << doublings));
-  std::uniform_int_distribution<milliseconds::rep> half(whole.count() / 2, whole.count());
-  return milliseconds(half(random));
-}
 
 std::optional<seconds> retry_after(const HttpAnswer& answer) {
   const auto text = answer.headers.find("retry-after").value_or("");
@@ -49,11 +38,6 @@ bool is_unreachable(const Error& error) {
   if (error.kind != Errc::system) return false;
   return error.sys == ECONNREFUSED || error.sys == EHOSTUNREACH || error.sys == ENETUNREACH ||
          error.sys == ETIMEDOUT;
-}
-
-Error too_late(Error last) {
-  if (last.kind == Errc::system) last.sys = EIO;
-  return last;
 }
 
 }  // namespace framefs::net

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cerrno>
 #include <cstdint>
 #include <string>
 
@@ -25,6 +26,11 @@ struct Verdict {
 // Whether the server could not answer this attempt, but may answer another one.
 inline bool is_transient(const Verdict& verdict) {
   return verdict.kind == Verdict::Kind::retry || verdict.kind == Verdict::Kind::slow_down;
+}
+
+// Whether Call::make() asked for patience: nothing was sent, so this tells nothing of the server.
+inline bool is_not_made_yet(const Verdict& verdict) {
+  return is_transient(verdict) && verdict.error.sys == EAGAIN;
 }
 
 }  // namespace framefs::net

@@ -5,7 +5,7 @@
 
 #include "fs/core/guarded.h"
 #include "fs/net/cache/sequential_streams.h"
-#include "fs/net/http/request_queue.h"
+#include "fs/net/http/call.h"
 #include "fs/net/store/object_version.h"
 
 namespace framefs::net {
