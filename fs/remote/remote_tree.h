@@ -12,14 +12,13 @@
 #include "fs/read/next_reads.h"
 #include "fs/remote/remote_directories.h"
 #include "fs/remote/remote_folder.h"
+#include "fs/remote/remote_locator.h"
 #include "fs/remote/remote_root.h"
 #include "fs/source/container_folder.h"
-#include "fs/source/frame_origin.h"
 #include "fs/source/named_source.h"
 #include "fs/tree/activity.h"
 #include "fs/tree/frame_attributes.h"
 #include "fs/tree/name_map.h"
-#include "fs/tree/node_table.h"
 #include "fs/tree/open_file.h"
 #include "fs/tree/source_tree.h"
 #include "fs/view/decode_ahead.h"
@@ -63,8 +62,10 @@ class RemoteTree {
   // As in SourceTree.
   Result<NodeEntry> lookup_number(NodeId id);
   Result<NodeEntry> lookup_parent(NodeId id);
-  void forget(NodeId id, std::uint64_t lookups) { nodes_.forget(id, lookups); }
-  [[nodiscard]] Result<std::shared_ptr<Node>> find(NodeId id) const { return nodes_.find(id); }
+  void forget(NodeId id, std::uint64_t lookups) { locator_.nodes().forget(id, lookups); }
+  [[nodiscard]] Result<std::shared_ptr<Node>> find(NodeId id) const {
+    return locator_.nodes().find(id);
+  }
   [[nodiscard]] bool note_change(NodeId id, const Error& error) const;
   Result<struct stat> stat_node(NodeId id);
 
@@ -119,36 +120,12 @@ class RemoteTree {
   RemoteTree(const MountOptions& options, Log& log, std::unique_ptr<RemoteStore> store,
              RemoteRoot root);
 
-  [[nodiscard]] std::string path_of(const Node& node) const;
-  [[nodiscard]] std::string name_for_log(const Node& node) const;
-
-  // Passes a result of the store on.  The log says why an object or a directory cannot be opened.
-  template <class T>
-  Result<T> logged(const Node& node, Result<T> result) const {
-    if (!result) note_failure(node, result.error());
-    return result;
-  }
-  void note_failure(const Node& node, const Error& error) const;
-
   NodeEntry enter(const std::shared_ptr<Node>& parent, const std::string& name, ShownAs shown_as,
                   const SourceEntry& entry);
   Result<std::unique_ptr<Folder>> open_folder(Node& node);
   // The folder of one lookup.
   Result<std::unique_ptr<Folder>> open_names(Node& node);
-  Result<SourceEntry> probe_node(Node& node);
-  Result<OpenContainer> open_container(Node& node);
-
-  // The bytes behind a node, and the version that they have.
-  struct Origin {
-    FrameOrigin frame;
-    FileIdentity version;
-    bool is_newer = false;  // newer than the version in the listing
-  };
-  Result<Origin> open_origin(Node& node);
   Result<OpenedFrame> open_frame(Node& node);
-  Result<Origin> open_member(Node& node);
-  [[nodiscard]] Result<std::shared_ptr<const codec::ByteSource>> open_chunk_file(
-      const std::string& directory, std::uint32_t id, net::FetchAhead ahead) const;
 
   // Constant after construction.
   const MountOptions options_;
@@ -159,7 +136,7 @@ class RemoteTree {
   RemoteDirectories directories_;
   ReadCore reads_;
   const NameMap names_;
-  NodeTable nodes_;
+  RemoteLocator locator_;
   // Stops the network thread, whose callbacks use the members above.
   struct NetworkStop {
     explicit NetworkStop(RemoteStore& of) : store(of) {}
