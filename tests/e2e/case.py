@@ -27,9 +27,9 @@ def why_no_mounts():
     return None if shutil.which("fusermount3") else "fusermount3 is not installed"
 
 
-def read_at(path, offset, size):
+def read_at(path, offset, size, flags=0):
     """Bytes, or the errno, read through a new descriptor."""
-    fd = os.open(path, os.O_RDONLY)
+    fd = os.open(path, os.O_RDONLY | flags)
     try:
         return os.pread(fd, size, offset)
     except OSError as error:

@@ -2,6 +2,7 @@
 
 import errno
 import json
+import mmap
 import os
 import struct
 
@@ -66,6 +67,19 @@ class Elsewhere(MountCase):
                 blocks = set(range(offset // block_bytes, (offset + page - 1) // block_bytes + 1))
                 wanted = self.plain[offset:offset + page] if blocks <= there else errno.EIO
                 self.assertEqual(self.read_at("c", offset), wanted, f"blocks {blocks}")
+
+    def test_direct_reads_ask_for_no_more_than_their_bytes(self):
+        block_bytes, there = 10_000, {0, 1, 2, 3, 6, 13}
+        self.write_cache("c.b2frame", sorted(there), block_bytes)
+        with self.mount("--ro"):
+            for block in range(16):
+                wanted = self.plain[block * block_bytes:][:block_bytes] if block in there else errno.EIO
+                got = read_at(self.mountpoint / "c", block * block_bytes, block_bytes, os.O_DIRECT)
+                self.assertEqual(got, wanted, f"block {block}")
+            self.assertEqual(read_at(self.mountpoint / "c", 6 * block_bytes - 1, 2, os.O_DIRECT), errno.EIO)
+            # The kernel refuses this mapping (ENODEV) if all reads of a file are direct.
+            with open(self.mountpoint / "c", "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
+                self.assertEqual(mapped[:4096], self.plain[:4096])
 
     def test_a_cache_is_not_written_to(self):
         self.write_cache("c.b2frame", [0])
