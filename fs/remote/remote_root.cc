@@ -82,8 +82,8 @@ Result<RemoteRoot> find_remote_root(const MountOptions& options, RemoteStore& st
   }
 }
 
-void warn_of_missing_ranges(const RemoteRoot& root, RemoteStore& store,
-                            RemoteDirectories& directories, Log& log) {
+void warn_of_missing_abilities(const RemoteRoot& root, RemoteStore& store,
+                               RemoteDirectories& directories, Log& log) {
   if (!store.may_lack_ranges()) return;
   // The server may answer for some paths only, and the mount shows the others meanwhile.
   constexpr std::chrono::seconds kMaxWait{5};
@@ -92,7 +92,10 @@ void warn_of_missing_ranges(const RemoteRoot& root, RemoteStore& store,
   std::string path;
   if (root.key.shown_as == ShownAs::itself && !root.is_single()) {
     const auto listing = directories.listings().open("");
-    if (!listing) return;  // the first reader gets the error
+    if (!listing) {
+      log.failure(store.name_of(""), listing.error());
+      return;
+    }
     for (const auto& page : (*listing)->pages()) {
       for (std::size_t i = 0; i < page->table.size() && path.empty(); ++i) {
         const auto entry = page->table.entry(i);

@@ -26,9 +26,9 @@ struct RemoteRoot {
 //   if MOUNTPOINT is a file and SOURCE is shown as a directory.
 Result<RemoteRoot> find_remote_root(const MountOptions& options, RemoteStore& store, Log& log);
 
-// Logs that the server lacks ranges, by the answer for one object of the root.  Waits a few seconds
-// at most.
-void warn_of_missing_ranges(const RemoteRoot& root, RemoteStore& store,
-                            RemoteDirectories& directories, Log& log);
+// Logs that a web server does not list the root, or lacks ranges, by the answer for one object of
+// the root.  Waits a few seconds at most.
+void warn_of_missing_abilities(const RemoteRoot& root, RemoteStore& store,
+                               RemoteDirectories& directories, Log& log);
 
 }  // namespace framefs::fs

@@ -92,7 +92,9 @@ class RemoteTree {
   Result<std::vector<char>> xattr(NodeId id, const std::string& name);
 
   // As the function of that name.
-  void warn_of_missing_ranges() { fs::warn_of_missing_ranges(root_, *store_, directories_, log_); }
+  void warn_of_missing_abilities() {
+    fs::warn_of_missing_abilities(root_, *store_, directories_, log_);
+  }
 
   // As in RemoteStore.
   void flush_disk_cache() { store_->flush_disk_cache(); }

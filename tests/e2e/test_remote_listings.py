@@ -136,6 +136,17 @@ class RemoteListings(RemoteCase):
             # The text of a listing is 8.5 MB, and its table 7.3 MB.
             self.assertLess(memory.peak_mib(mount.pid) - before, 64)
 
+    def test_the_log_says_what_came_instead_of_a_listing(self):
+        for content_type, cause in (("text/xml", "XML"), ("text/plain", "plain text")):
+            answers = {"/": object_server.answer(b"<list/>", content_type)}
+            server = self.serve(fault=lambda request, known=answers: known.get(request.target))
+            with self.subTest(content_type), self.mount_url(server.url) as mount:
+                self.assert_errno(errno.ENOTDIR, lambda: os.listdir(mount.path()))
+                self.assertIn(f"the server sends {cause} instead of a listing", mount.log())
+            started = self.tool(daemon.FRAMEFS, server.url, self.mountpoint)
+            daemon.unmount(self.mountpoint)
+            self.assertIn(f"the server sends {cause} instead of a listing", started.stderr.decode())
+
     def test_the_first_names_come_with_the_second_page(self):
         server, pages = self.serve_pages(10 * PAGE_KEYS)
         pages.held[2] = threading.Event()

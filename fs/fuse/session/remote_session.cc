@@ -79,7 +79,7 @@ Status serve_remote_mount(const fs::MountOptions& options, const net::AwsEnviron
     log.info(enter_sandbox(needs, *dog));
   }
   FRAMEFS_TRY(const auto tree, fs::RemoteTree::open(options, std::move(store), log));
-  tree->warn_of_missing_ranges();
+  tree->warn_of_missing_abilities();
   RemoteMount mount{*tree, log, trust_s(options), {}, {}, options};
   mount.options.mountpoint = path_of_mount(options.mountpoint);
   report = [&] { log.info("statistics: " + mount.stats()); };
