@@ -7,7 +7,6 @@
 #include <cerrno>
 #include <utility>
 
-#include "fs/core/may_wait.h"
 #include "fs/source/sparse_frame.h"
 
 namespace framefs::fs {
@@ -118,23 +117,15 @@ Result<Attributes::Changed> Attributes::set(const std::shared_ptr<Node>& node,
     FRAMEFS_CHECK(parts_.changes.replace_truncated(*node));
   }
   FRAMEFS_TRY(const auto opened, open_attributes(*node));
-  const bool sets_modification = change.modified && change.modified->tv_nsec != UTIME_OMIT;
-  FRAMEFS_TRY(const auto before,
-              parts_.writers.content_state(*node, [&] { return stat_of(opened.fd.get()); }));
-  const AttributeReply reply{.before = before, .sets_modification = sets_modification};
-  // The kernel drops pages only while the caller waits.
-  const auto may_hide_change = [&](const Node::State& state) {
-    return state.handles.count() > 0 && state.pages.may_hide_change(reply);
-  };
-  if (!change.size && !may_wait() && std::as_const(*node).state.with(may_hide_change)) {
-    return std::unexpected(would_wait().error());
-  }
   FRAMEFS_CHECK(apply(*node, opened, change, file));
   FRAMEFS_TRY(const auto now, parts_.tree.stat_with_content(*node, opened.fd.get()));
-  const bool has_stale_pages = node->state.with([&](Node::State& state) {
-    return state.pages.hides_change(reply, now.content, state.handles.count() > 0);
-  });
-  return Changed{.stat = now.stat, .has_stale_pages = has_stale_pages};
+  // After the time was read: a later opening compares the content with that of the pages.
+  const bool is_open = std::as_const(*node).state.with(
+      [](const Node::State& state) { return state.handles.count() > 0; });
+  if (is_open) {
+    node->state.with([&](Node::State& state) { state.pages.note_attributes(now.content); });
+  }
+  return Changed{.stat = now.stat, .is_open = is_open};
 }
 
 Status Attributes::apply(Node& node, const Attributed& opened, const AttributeChange& change,

@@ -61,8 +61,7 @@ class Attributes {
 
   struct Changed {
     struct stat stat{};
-    // The kernel may have pages of an earlier content, and would not drop them: see KernelPages.
-    bool has_stale_pages = false;
+    bool is_open = false;  // the kernel compares no content with that of its pages
   };
   // `file` is an open file of the node, or null.  Returns the attributes after the change.
   Result<Changed> set(NodeId id, const AttributeChange& change, OpenFile* file);

@@ -37,25 +37,12 @@ bool KernelPages::may_have_size_of(const FileIdentity& identity) const {
   return is_same || identity_ == FileIdentity{};
 }
 
-bool KernelPages::may_hide_change(const AttributeReply& reply) const {
-  const auto& [identity, session_id] = reply.before;
-  if (session_id != 0) return session_id_ != session_id;
-  return identity_ != identity || reply.sets_modification;
-}
-
-bool KernelPages::hides_change(const AttributeReply& reply, const ContentState& now,
-                               bool has_handles) {
-  const auto& before = reply.before;
-  const bool is_same_session = now.session_id == before.session_id;
-  const bool is_same_file = now.identity.size == before.identity.size &&
-                            now.identity.mtime_ns == before.identity.mtime_ns;
-  const bool is_same = is_same_session && (now.session_id != 0 || is_same_file);
-  const bool is_current = !may_hide_change(reply) && is_same;
-  // Without handles, the next opening compares the content with that of the pages.
-  if (!is_current && !has_handles) return false;
-  identity_ = now.identity;
-  session_id_ = now.session_id;
-  return !is_current;
+void KernelPages::note_attributes(const ContentState& now) {
+  if (identity_.size == now.identity.size) {
+    identity_.mtime_ns = now.identity.mtime_ns;
+  } else if (now.session_id != 0) {
+    session_id_ = now.session_id;
+  }
 }
 
 }  // namespace framefs::fs

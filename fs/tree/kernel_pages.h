@@ -13,16 +13,6 @@ struct ContentState {
   std::uint64_t session_id = 0;
 };
 
-// The reply to a change of attributes carries the time of modification, and the kernel takes it
-// over without a look at its pages.  Hence it must not hide a change that the pages lack.
-//
-// Invariant: such a reply vouches for the pages only if their content was the present one before
-// the change, and if the time has not changed since, or a session has watched the content.
-struct AttributeReply {
-  ContentState before;             // read before the change of attributes
-  bool sets_modification = false;  // the caller sets the time of modification
-};
-
 // The content that the kernel's pages of a file have.  The kernel keeps pages from one opening to
 // the next, and drops them when it learns of another time of modification.  With --writeback, it
 // also keeps the size.  Owner: FileContents, or RemoteTree.
@@ -45,12 +35,9 @@ class KernelPages {
   void note_size(const FileIdentity& identity, bool is_written);
   // Whether the kernel may have the size of that state.
   [[nodiscard]] bool may_have_size_of(const FileIdentity& identity) const;
-
-  // Whether the reply would vouch for the pages of open files wrongly.
-  [[nodiscard]] bool may_hide_change(const AttributeReply& reply) const;
-  // The same after the change, which has led to `now`.  The caller makes the kernel drop the pages.
-  [[nodiscard]] bool hides_change(const AttributeReply& reply, const ContentState& now,
-                                  bool has_handles);
+  // The mount has changed attributes of an open file, which led to `now`.  The kernel has the size
+  // that it had, or the one that it has just set.  The next opening drops the pages.
+  void note_attributes(const ContentState& now);
 
  private:
   FileIdentity identity_;

@@ -55,8 +55,15 @@ class TwoMounts(MountCase):
 
     def test_a_change_of_attributes_hides_no_change(self):
         """The kernel takes the time in the answer for that of its pages."""
-        changes = {"chmod": lambda fd: os.fchmod(fd, 0o600), "utime": os.utime,
-                   "chown": lambda fd: os.fchown(fd, os.getuid(), os.getgid())}
+        def several(fd, _):
+            os.utime(fd)
+            os.fchown(fd, os.getuid(), os.getgid())
+            os.fchmod(fd, 0o600)
+
+        changes = {"chmod": lambda fd, _: os.fchmod(fd, 0o600), "utime": lambda fd, _: os.utime(fd),
+                   "chown": lambda fd, _: os.fchown(fd, os.getuid(), os.getgid()), "several": several,
+                   "same time": lambda fd, before: os.utime(fd, ns=(before.st_atime_ns, before.st_mtime_ns)),
+                   "same size": lambda fd, before: os.truncate(f"/proc/self/fd/{fd}", before.st_size)}
         old, new = data.noise(300_000), data.noise(300_000, seed=9)
         for name in changes:
             self.make_frame(old, self.source / f"{name}.b2frame")
@@ -66,12 +73,15 @@ class TwoMounts(MountCase):
                 for shown in (name, f"{name}.txt"):
                     with self.subTest(shown), open(one.path(shown), "rb", buffering=0) as reader:
                         self.assert_same_bytes(reader.read(), old, "before")
+                        before = os.fstat(reader.fileno())
                         with open(other.path(shown), "r+b") as writer:
                             writer.write(new)
                             writer.flush()
                             os.fsync(writer.fileno())
-                        change(reader.fileno())
+                        change(reader.fileno(), before)
                         self.assert_same_bytes(os.pread(reader.fileno(), len(old), 0), new, "after")
+                        stored = self.source / (shown if shown.endswith(".txt") else f"{shown}.b2frame")
+                        self.assertEqual(os.fstat(reader.fileno()).st_mtime_ns, stored.stat().st_mtime_ns)
 
     def test_a_frame_that_the_other_removes_before_its_commit_is_no_loss(self):
         """The written bytes go with the file, as those of a file that was removed here."""

@@ -58,6 +58,8 @@ struct EntryAnswer {
 };
 struct AttrAnswer {
   struct stat stat;
+  // Whether the kernel may take the time of modification for that of its pages.
+  bool vouches_for_pages = true;
 };
 struct LinkAnswer {
   std::string target;

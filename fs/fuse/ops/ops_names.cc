@@ -96,13 +96,6 @@ fs::AttributeChange change_of(const struct stat& wanted, int which) {
   return change;
 }
 
-// Before the answer, because the kernel believes the time in it.  While it truncates a file, the
-// kernel holds up writes to it, and drops the pages itself if the size changes.
-void drop_pages(Mount& mount, fuse_ino_t node, const fs::AttributeChange& change) {
-  if (change.size || !fs::may_wait()) return mount.stale_pages.note(node, {});
-  mount.stale_pages.write_back(node, {});
-}
-
 void op_setattr(fuse_req_t req, fuse_ino_t node, struct stat* wanted, int which,
                 fuse_file_info* info) {
   answer(req, "setattr", [&](Mount& mount) -> Result<Answer> {
@@ -113,8 +106,8 @@ void op_setattr(fuse_req_t req, fuse_ino_t node, struct stat* wanted, int which,
     auto change = change_of(*wanted, which);
     change.clears_bits_of = caller_without_setid_bits(req, mount);
     FRAMEFS_TRY(const auto changed, mount.filesystem.attributes().set(node, change, file.get()));
-    if (changed.has_stale_pages) drop_pages(mount, node, change);
-    return AttrAnswer{changed.stat};
+    // With writeback, the kernel takes no time from an answer.
+    return AttrAnswer{changed.stat, !changed.is_open || mount.writeback};
   });
 }
 

@@ -32,9 +32,15 @@ struct CommonSender {
     if (fuse_reply_entry(req, &param) == -ENOENT) mount.tree().forget(answer.entry.id, 1);
   }
 
+  // The kernel takes the time of modification in the answer to a change of attributes without a
+  // look at its pages, which may lack a change by another program.  A time that the file does not
+  // have, and that counts for no moment, vouches for nothing: the kernel asks before the next
+  // stat(2) or read(2), and drops its pages because the time is another one.
+  // Source: fuse_do_setattr() and fuse_change_attributes() of Linux.
   void operator()(AttrAnswer& answer) const {
-    const auto attributes = shown(mount, answer.stat);
-    fuse_reply_attr(req, &attributes, mount.attr_timeout_s);
+    auto attributes = shown(mount, answer.stat);
+    if (!answer.vouches_for_pages) attributes.st_mtim.tv_nsec ^= 1;
+    fuse_reply_attr(req, &attributes, answer.vouches_for_pages ? mount.attr_timeout_s : 0);
   }
 
   void operator()(StatfsAnswer& answer) const { fuse_reply_statfs(req, &answer.stat); }

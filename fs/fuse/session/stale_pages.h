@@ -11,9 +11,9 @@
 
 namespace framefs::fuse {
 
-// Makes the kernel drop cached pages and attributes of files: pages that do not have the bytes of
-// the file, and pages that hide changes.  The kernel writes back what a program has changed in a
-// page before it drops the page.
+// Makes the kernel drop cached pages and attributes of files, because the pages do not have the
+// bytes of the file, or because a program may have changed them.  The kernel writes back what a
+// program has changed in a page before it drops the page.
 //
 // Before the kernel drops pages, it waits for the requests in flight that have locked them, and for
 // the writes that it sends.  Hence a separate thread does this: a thread that answers requests

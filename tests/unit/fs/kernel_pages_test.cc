@@ -53,34 +53,24 @@ TEST_CASE("kernel_pages: the size is that of the first lookup or of the last ope
   CHECK_FALSE(written.may_have_size_of(kOld));
 }
 
-// Oracle: the invariant of AttributeReply.
-TEST_CASE("kernel_pages: a reply hides a change that the pages lack", "[fs][kernel_pages][unit]") {
+TEST_CASE("kernel_pages: another time of modification leaves the size, and keeps no pages",
+          "[fs][kernel_pages][unit]") {
   KernelPages pages;
   pages.open({kOld});
-  const ContentState changed_mode{with_ctime(kOld, 300)};
-  CHECK_FALSE(pages.may_hide_change({{kOld}}));
-  CHECK_FALSE(pages.hides_change({{kOld}}, changed_mode, true));
-  CHECK(pages.are_of(changed_mode.identity));
-  // The content was another one before the change of attributes.
-  CHECK(pages.may_hide_change({{kNew}}));
-  CHECK(pages.hides_change({{kNew}}, {kNew}, true));
-  CHECK(pages.are_of(kNew));
-  // The content has changed meanwhile.
-  CHECK(pages.hides_change({{kNew}}, {kOld}, true));
-  // The caller sets the time, which then says nothing about other changes.
-  CHECK(pages.may_hide_change({.before = {kOld}, .sets_modification = true}));
-  // A session has watched the content.
-  pages.open({kOld, 5});
-  CHECK_FALSE(pages.may_hide_change({.before = {kNew, 5}, .sets_modification = true}));
-  CHECK_FALSE(pages.hides_change({{kOld, 5}}, {kNew, 5}, true));
-  CHECK(pages.hides_change({{kNew, 5}}, {kNew, 0}, true));
-}
-
-TEST_CASE("kernel_pages: without handles, the next opening decides", "[fs][kernel_pages][unit]") {
-  KernelPages pages;
-  pages.open({kOld});
-  CHECK_FALSE(pages.hides_change({{kNew}}, {kNew}, false));
-  CHECK(pages.are_of(kOld));
+  auto touched = with_ctime(kOld, 300);
+  touched.mtime_ns = 300;
+  pages.note_attributes({touched});
+  CHECK(pages.may_have_size_of(touched));
+  CHECK_FALSE(pages.are_of(touched));
+  // Another program has changed the size.
+  auto longer = touched;
+  longer.size = 30;
+  pages.note_attributes({longer});
+  CHECK_FALSE(pages.may_have_size_of(longer));
+  // The mount has changed it.
+  pages.note_attributes({longer, 5});
+  pages.end_session(longer);
+  CHECK(pages.may_have_size_of(longer));
 }
 
 }  // namespace
