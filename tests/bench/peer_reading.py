@@ -14,6 +14,9 @@ from peer_rows import MOUNT, Job
 SEQUENTIAL = "sequential, 1 MiB"
 UNIFORM = "random 4 KiB, uniform"
 MAPPED_BYTES = "mapped, 50 bytes at random"
+CUBES = "cubes of 64"
+SMALL_READS = "open, read, close each small file, warm"
+
 READERS = (2, 8, 64)
 RANDOM_READS = 6000
 TIMED_S = 2.5
@@ -21,6 +24,10 @@ MAPPED_TOUCHES = 50
 KINDS = (("float", "lz4"), ("float", "zstd"), ("text", "zstd"))
 PYTHON = pathlib.Path(sys.executable)
 WORKLOADS = pathlib.Path(__file__).with_name("workloads.py")
+
+
+def slices(name):
+    return f"mapped, slices of an array: {name}"
 
 
 def plural(count, noun):
@@ -114,12 +121,12 @@ class Reading:
         lib = self.library
         shape = lib.cube_shape()
         edge = min(64, shape[0])
-        for name, box, count in (("cubes of 64", (edge, 64, 64), 20), ("corners of 64 x 64 x 4", (edge, 64, 4), 40),
+        for name, box, count in ((CUBES, (edge, 64, 64), 20), ("corners of 64 x 64 x 4", (edge, 64, 4), 40),
                                  ("rows", (1, 1, 512), 200), ("planes", (1, 512, 512), 20),
                                  ("planes across the rows", (edge, 512, 1), 20)):
             listed = self._boxes(name, shape, box, self._count(count))
             job = Job([PYTHON, WORKLOADS, "boxes", listed, f"{MOUNT}/cube.npy"])
-            what = f"mapped, slices of an array: {name}"
+            what = slices(name)
             self.plan.add(what, "slice", "float", job,
                           [lib.framefs("lz4"), lib.squashfs("lz4"), lib.erofs(), lib.btrfs("lz4"), lib.ext4()])
             if self.reference:
@@ -154,5 +161,5 @@ class Reading:
         self.plan.add("list sizes: find -size, warm", "name", "",
                       Job(["find", MOUNT, "-size", "+1M"], files, is_warm=True), many)
         self.plan.add("open, read, close each small file, cold", "file", "", Job([self.reader, "each", MOUNT]), many)
-        self.plan.add("open, read, close each small file, warm", "file", "", Job([self.reader, "each", MOUNT], is_warm=True),
+        self.plan.add(SMALL_READS, "file", "", Job([self.reader, "each", MOUNT], is_warm=True),
                       many)

@@ -3,8 +3,8 @@ RESULTS.md."""
 
 import chart
 import report
-from peer_mounts import BTRFS, EROFS, EXT4, FRAMEFS, PASSTHROUGH, SQUASHFS
-from peer_reading import MAPPED_BYTES, SEQUENTIAL, UNIFORM
+from peer_mounts import BTRFS, EROFS, EXT4, FRAMEFS, IMMUTABLE, PASSTHROUGH, SQUASHFS
+from peer_reading import CUBES, MAPPED_BYTES, SEQUENTIAL, SMALL_READS, UNIFORM, slices
 from peer_writing import OVERWRITES, SMALL_FILES
 
 MARK = "peers"
@@ -12,11 +12,13 @@ LINE = "    {:16s}{:22s}{:>12s}{:>26s}{:>10s}"
 COMPARED = (("read, sequential", SEQUENTIAL, ("float lz4", "float zstd")),
             ("read 4 KiB at random", UNIFORM, ("float lz4", "float zstd")),
             ("read mapped bytes at random", MAPPED_BYTES, ("float lz4",)),
+            ("read slices of a mapped array, cubes of 64", slices(CUBES), ("float lz4",)),
+            ("open, read and close small files again", SMALL_READS, ("",)),
             ("overwrite 4 KiB at random, one fsync", OVERWRITES, ("float lz4",)),
             ("create files of 600 bytes", SMALL_FILES, ("",)))
 # A column shows the first of these that a row has.
-COLUMNS = (("framefs", (FRAMEFS,)), ("squashfs", (SQUASHFS,)), ("EROFS", (EROFS,)), ("btrfs", tuple(BTRFS.values())),
-           ("ext4", (EXT4,)), ("passthrough_hp", (PASSTHROUGH,)))
+COLUMNS = (("framefs", (FRAMEFS,)), ("framefs --immutable", (IMMUTABLE,)), ("squashfs", (SQUASHFS,)), ("EROFS", (EROFS,)),
+           ("btrfs", tuple(BTRFS.values())), ("ext4", (EXT4,)), ("passthrough_hp", (PASSTHROUGH,)))
 ALTERNATIVES = tuple(who for _, names in COLUMNS for who in names)
 
 
