@@ -2,8 +2,8 @@
 
 from xml.sax.saxutils import escape
 
-OURS = "framefs"
-WIDTH, LEFT, RIGHT = 760, 130, 90
+OURS = "framefs"  # with options, too
+WIDTH, LEFT, RIGHT = 780, 150, 90
 BAR, GAP, GROUP_GAP, TOP = 16, 4, 20, 46
 STYLE = """text { font: 13px system-ui, sans-serif; fill: #1f2328; }
 .head { font-weight: 600; } .framefs { fill: #2f7ed8; } .peer { fill: #a7adb5; } .spread { stroke: #1f2328; }
@@ -30,7 +30,7 @@ def as_svg(title, groups):
             most = LEFT + row["most"] * scale
             parts.append(
                 f'<text x="{LEFT - 8}" y="{middle + 4}" text-anchor="end">{escape(row["who"])}</text>'
-                f'<rect class="{"framefs" if row["who"] == OURS else "peer"}" x="{LEFT}" y="{y}" '
+                f'<rect class="{"framefs" if row["who"].startswith(OURS) else "peer"}" x="{LEFT}" y="{y}" '
                 f'width="{row["median"] * scale:.1f}" height="{BAR}" rx="2"/>'
                 f'<line class="spread" x1="{LEFT + row["least"] * scale:.1f}" x2="{most:.1f}" '
                 f'y1="{middle}" y2="{middle}"/>'
