@@ -45,9 +45,7 @@ Result<ByteRange> parse_content(const DirectoryEntry& entry, std::uint64_t part_
   const auto at = static_cast<std::uint64_t>(entry.offset);
   ByteReader in(std::span(entry.head).first(std::min(part_size - at, kContentHead)));
   if (const auto marker = expect(in, kMarkerBin32, "metalayer content marker"); !marker) {
-    auto error = marker.error();
-    error.at += at;
-    return std::unexpected(error);
+    return fail_of_part(marker.error(), at);
   }
   const auto length = in.be<std::uint32_t>("metalayer length");
   if (!length) return fail(Errc::truncated, "metalayer length", at + 1);

@@ -170,9 +170,8 @@ std::vector<ByteRange> NextReads::next_runs() const {
 }
 
 std::vector<ByteRange> NextReads::note(ByteRange read) {
-  const bool is_continued = run_.is_continued_by(read);
-  if (!is_continued && belongs_to_last(read)) return {};
-  const bool is_new = !is_continued;
+  const bool is_new = !run_.is_continued_by(read);
+  if (is_new && belongs_to_last(read)) return {};
   if (is_new) begin_run(read);
   run_.add(read);
   if (is_new && is_regular()) return next_runs();
