@@ -2,6 +2,7 @@
 
 import contextlib
 import filecmp
+import mmap
 import os
 import pathlib
 import shutil
@@ -276,6 +277,24 @@ class WriteTools(MountCase):
                 array[:, 5] += 1
                 del array
             numpy.testing.assert_array_equal(numpy.fromfile(path).reshape(wanted.shape), wanted)
+
+    def test_a_mapping_keeps_its_bytes_when_attributes_change(self):
+        """The kernel drops its pages then, and writes back those that the mapping has changed."""
+        changes = (lambda fd: os.fchmod(fd, 0o600), os.utime, lambda fd: os.fchown(fd, os.getuid(), os.getgid()),
+                   lambda fd: os.truncate(f"/proc/self/fd/{fd}", 300_000))
+        path = self.mountpoint / "mapped"
+        for is_first in self.twice():
+            if is_first:
+                path.write_bytes(data.noise(300_000))
+                with open(path, "r+b", buffering=0) as file, mmap.mmap(file.fileno(), 0) as view:
+                    for number, change in enumerate(changes):
+                        wanted = data.noise(300_000, seed=20 + number)
+                        view[:] = wanted
+                        change(file.fileno())
+                        os.fstat(file.fileno())
+                        self.assert_same_bytes(view[:], wanted, "the mapping")
+                        self.assert_same_bytes(os.pread(file.fileno(), 300_000, 0), wanted, "the file")
+            self.assert_same_bytes(path.read_bytes(), wanted, "a later reader")
 
     def test_memmap_of_an_array(self):
         wanted = numpy.arange(60_000, dtype=numpy.int32).reshape(200, 300)
