@@ -32,10 +32,6 @@ net::FetchAhead ahead_for(ShownAs shown_as) {
 
 }  // namespace
 
-bool is_array(ShownAs shown_as) noexcept {
-  return shown_as == ShownAs::array || shown_as == ShownAs::npy;
-}
-
 std::string RemoteLocator::path_of(const Node& node) const {
   return root_.is_single() ? "" : nodes_.path_of(node);
 }

@@ -17,10 +17,6 @@
 
 namespace framefs::fs {
 
-// Whether files that are shown like this are arrays, whose bytes are stored in another order than
-// they are shown in.
-[[nodiscard]] bool is_array(ShownAs shown_as) noexcept;
-
 // Locates the nodes of a remote SOURCE and opens them, as NodeLocator does for a local one.  A node
 // is found by the path at which it was last seen: on the server it is the object or the directory
 // at that path, or a member of the container there.

@@ -28,7 +28,7 @@ struct NodeKey {
 
   [[nodiscard]] bool is_member() const noexcept { return !member.empty(); }
   [[nodiscard]] bool shows_frame() const noexcept {
-    return shown_as == ShownAs::frame || shown_as == ShownAs::array || shown_as == ShownAs::npy;
+    return shown_as == ShownAs::frame || is_array(shown_as);
   }
   // Whether the node is shown as a file whose bytes come from a View.
   [[nodiscard]] bool has_view() const noexcept {

@@ -19,6 +19,10 @@ enum class ShownAs : std::uint8_t {
   container,     // a directory of the file's members
   single_entry,  // the directory of a mount that shows one entry
 };
+// Whether a file that is shown like this is an array, whose bytes are stored in another order.
+[[nodiscard]] constexpr bool is_array(ShownAs shown_as) noexcept {
+  return shown_as == ShownAs::array || shown_as == ShownAs::npy;
+}
 
 struct ShownName {
   std::string name;
