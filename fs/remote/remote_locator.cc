@@ -44,7 +44,7 @@ std::string RemoteLocator::name_for_log(const Node& node) const {
 
 void RemoteLocator::note_failure(const Node& node, const Error& error) const {
   constexpr std::array kOrdinary = {ENOENT, ENOTDIR, ESTALE, EINTR};
-  const bool is_ordinary = error.kind == codec::Errc::system &&
+  const bool is_ordinary = error.kind == codec::Errc::system && !error.is_sentence &&
                            std::ranges::find(kOrdinary, error.sys) != kOrdinary.end();
   if (!is_ordinary) reads_.log.failure(name_for_log(node), error);
 }

@@ -40,7 +40,7 @@ class RemoteLocator {
   [[nodiscard]] std::string path_of(const Node& node) const;
   [[nodiscard]] std::string name_for_log(const Node& node) const;
   // Passes a result on.  If it is an error, the log says why the node cannot be opened, except for
-  // errors that are ordinary answers, such as ENOENT.
+  // errors that are ordinary answers, such as ENOENT without a reason of its own.
   template <class T>
   Result<T> logged(const Node& node, Result<T> result) const {
     if (!result) note_failure(node, result.error());

@@ -81,14 +81,8 @@ Result<std::unique_ptr<Folder>> RemoteTree::open_folder(Node& node) {
   // The directory of a sparse frame is shown as a file.
   if (node.key.shown_as != ShownAs::itself) return system_error_of(ENOTDIR, "opendir");
   const auto path = locator_.path_of(node);
-  auto listing = locator_.logged(node, directories_.listings().open(path));
-  if (!listing) {
-    // The server has a directory there, but sends something else instead of its listing.
-    const bool is_other = listing.error().sys == ENOTDIR;
-    if (is_other) log_.failure(locator_.name_for_log(node), listing.error());
-    return std::unexpected(listing.error());
-  }
-  return std::make_unique<RemoteFolder>(directories_, std::move(*listing), path);
+  FRAMEFS_TRY(auto listing, locator_.logged(node, directories_.listings().open(path)));
+  return std::make_unique<RemoteFolder>(directories_, std::move(listing), path);
 }
 
 Result<std::unique_ptr<Folder>> RemoteTree::open_names(Node& node) {
