@@ -12,7 +12,7 @@
 #include "fs/remote/object_head.h"
 #include "fs/source/chunk_files.h"
 #include "fs/source/suffixes.h"
-#include "fs/tree/shown_stat.h"
+#include "fs/tree/names/shown_stat.h"
 
 namespace framefs::fs {
 namespace {

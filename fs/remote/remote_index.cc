@@ -15,7 +15,7 @@
 #include "fs/remote/object_head.h"
 #include "fs/remote/remote_directories.h"
 #include "fs/source/suffixes.h"
-#include "fs/tree/shown_stat.h"
+#include "fs/tree/names/shown_stat.h"
 
 namespace framefs::fs {
 namespace {

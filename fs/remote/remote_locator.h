@@ -12,7 +12,7 @@
 #include "fs/source/container_folder.h"
 #include "fs/source/frame_origin.h"
 #include "fs/source/source_probe.h"
-#include "fs/tree/node_table.h"
+#include "fs/tree/nodes/node_table.h"
 #include "fs/view/read_core.h"
 
 namespace framefs::fs {

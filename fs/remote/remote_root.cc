@@ -12,8 +12,8 @@
 #include "fs/core/error_map.h"
 #include "fs/core/interrupt.h"
 #include "fs/net/http/retry_rules.h"
-#include "fs/tree/shown_names.h"
-#include "fs/tree/shown_stat.h"
+#include "fs/tree/names/shown_names.h"
+#include "fs/tree/names/shown_stat.h"
 
 namespace framefs::fs {
 namespace {

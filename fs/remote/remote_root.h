@@ -7,7 +7,7 @@
 #include "fs/remote/remote_directories.h"
 #include "fs/remote/remote_store.h"
 #include "fs/source/suffixes.h"
-#include "fs/tree/node_key.h"
+#include "fs/tree/nodes/node_key.h"
 
 namespace framefs::fs {
 

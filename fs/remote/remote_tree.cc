@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "fs/core/error_map.h"
-#include "fs/tree/node_views.h"
-#include "fs/tree/shown_stat.h"
+#include "fs/tree/content/node_views.h"
+#include "fs/tree/names/shown_stat.h"
 
 namespace framefs::fs {
 namespace {

@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "fs/core/mount_options.h"
+#include "fs/tree/content/frame_writers.h"
+#include "fs/tree/content/frame_xattrs.h"
 #include "fs/tree/file_changes.h"
-#include "fs/tree/frame_writers.h"
-#include "fs/tree/frame_xattrs.h"
 #include "fs/tree/source_tree.h"
 
 namespace framefs::fs {

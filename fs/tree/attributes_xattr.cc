@@ -12,7 +12,7 @@
 
 #include "fs/source/acl_access.h"
 #include "fs/tree/attributes.h"
-#include "fs/tree/frame_attributes.h"
+#include "fs/tree/content/frame_attributes.h"
 
 namespace framefs::fs {
 namespace {

@@ -3,11 +3,11 @@
 #include <cstdint>
 #include <span>
 
-#include "fs/tree/array_candidates.h"
-#include "fs/tree/array_places.h"
-#include "fs/tree/frame_writers.h"
-#include "fs/tree/node_views.h"
-#include "fs/tree/open_file.h"
+#include "fs/tree/changes/array_candidates.h"
+#include "fs/tree/changes/array_places.h"
+#include "fs/tree/content/frame_writers.h"
+#include "fs/tree/content/node_views.h"
+#include "fs/tree/content/open_file.h"
 #include "fs/tree/source_tree.h"
 
 namespace framefs::fs {

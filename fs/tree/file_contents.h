@@ -5,12 +5,12 @@
 
 #include "fs/core/mount_options.h"
 #include "fs/read/read_habits.h"
-#include "fs/tree/content_reads.h"
+#include "fs/tree/content/content_reads.h"
+#include "fs/tree/content/frame_writers.h"
+#include "fs/tree/content/open_file.h"
+#include "fs/tree/content/page_pusher.h"
 #include "fs/tree/file_changes.h"
-#include "fs/tree/frame_writers.h"
-#include "fs/tree/kernel_pages.h"
-#include "fs/tree/open_file.h"
-#include "fs/tree/page_pusher.h"
+#include "fs/tree/records/kernel_pages.h"
 #include "fs/tree/source_tree.h"
 
 namespace framefs::fs {

@@ -3,8 +3,8 @@
 #include <memory>
 #include <optional>
 
-#include "fs/tree/array_converter.h"
 #include "fs/tree/attributes.h"
+#include "fs/tree/changes/array_converter.h"
 #include "fs/tree/content_core.h"
 #include "fs/tree/file_changes.h"
 #include "fs/tree/file_contents.h"

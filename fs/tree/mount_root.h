@@ -3,7 +3,7 @@
 #include "fs/core/mount_options.h"
 #include "fs/source/source_probe.h"
 #include "fs/source/source_root.h"
-#include "fs/tree/shown_names.h"
+#include "fs/tree/names/shown_names.h"
 
 namespace framefs::fs {
 

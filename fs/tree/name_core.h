@@ -1,14 +1,14 @@
 #pragma once
 
 #include "fs/core/mount_options.h"
-#include "fs/tree/array_places.h"
+#include "fs/tree/changes/array_places.h"
+#include "fs/tree/changes/entry_changes.h"
+#include "fs/tree/changes/new_files.h"
+#include "fs/tree/changes/new_names.h"
+#include "fs/tree/changes/parent_folders.h"
 #include "fs/tree/content_core.h"
-#include "fs/tree/entry_changes.h"
-#include "fs/tree/name_rules.h"
-#include "fs/tree/new_files.h"
-#include "fs/tree/new_names.h"
+#include "fs/tree/names/name_rules.h"
 #include "fs/tree/node_core.h"
-#include "fs/tree/parent_folders.h"
 #include "fs/tree/source_tree.h"
 
 namespace framefs::fs {

@@ -7,10 +7,10 @@
 #include <string>
 
 #include "fs/core/mount_options.h"
-#include "fs/tree/entry_changes.h"
+#include "fs/tree/changes/entry_changes.h"
+#include "fs/tree/changes/new_files.h"
+#include "fs/tree/changes/parent_folders.h"
 #include "fs/tree/file_contents.h"
-#include "fs/tree/new_files.h"
-#include "fs/tree/parent_folders.h"
 #include "fs/tree/source_tree.h"
 
 namespace framefs::fs {

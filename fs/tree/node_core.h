@@ -8,11 +8,11 @@
 #include "fs/source/source_handles.h"
 #include "fs/source/source_probe.h"
 #include "fs/tree/mount_root.h"
-#include "fs/tree/name_map.h"
-#include "fs/tree/node_folders.h"
-#include "fs/tree/node_locator.h"
-#include "fs/tree/node_probe.h"
-#include "fs/tree/open_containers.h"
+#include "fs/tree/names/name_map.h"
+#include "fs/tree/nodes/node_folders.h"
+#include "fs/tree/nodes/node_locator.h"
+#include "fs/tree/nodes/node_probe.h"
+#include "fs/tree/nodes/open_containers.h"
 #include "fs/view/read_core.h"
 
 namespace framefs::fs {

@@ -13,7 +13,7 @@
 #include "fs/core/error_map.h"
 #include "fs/core/log.h"
 #include "fs/core/retries.h"
-#include "fs/tree/shown_stat.h"
+#include "fs/tree/names/shown_stat.h"
 
 namespace framefs::fs {
 SourceTree::SourceTree(const MountOptions& options, const Parts& parts)

@@ -13,14 +13,14 @@
 
 #include "fs/core/mount_options.h"
 #include "fs/core/retries.h"
-#include "fs/tree/exported_nodes.h"
-#include "fs/tree/inode_numbers.h"
-#include "fs/tree/kernel_pages.h"
-#include "fs/tree/name_map.h"
-#include "fs/tree/node_folders.h"
-#include "fs/tree/node_locator.h"
-#include "fs/tree/open_file.h"
-#include "fs/tree/snapshots.h"
+#include "fs/tree/content/open_file.h"
+#include "fs/tree/content/snapshots.h"
+#include "fs/tree/names/name_map.h"
+#include "fs/tree/nodes/exported_nodes.h"
+#include "fs/tree/nodes/inode_numbers.h"
+#include "fs/tree/nodes/node_folders.h"
+#include "fs/tree/nodes/node_locator.h"
+#include "fs/tree/records/kernel_pages.h"
 #include "fs/write/write_core.h"
 
 namespace framefs::fs {

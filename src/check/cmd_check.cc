@@ -15,7 +15,7 @@
 #include "fs/core/error_map.h"
 #include "fs/source/named_source.h"
 #include "fs/source/suffixes.h"
-#include "fs/tree/shown_stat.h"
+#include "fs/tree/names/shown_stat.h"
 #include "src/check/check_report.h"
 #include "src/check/frame_checker.h"
 #include "src/check/frame_rehasher.h"

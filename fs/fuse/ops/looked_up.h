@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "fs/tree/node.h"
+#include "fs/tree/nodes/node.h"
 
 namespace framefs::fuse {
 

@@ -6,7 +6,7 @@
 #include <fuse_lowlevel.h>
 
 #include "fs/core/guarded.h"
-#include "fs/tree/open_file.h"
+#include "fs/tree/content/open_file.h"
 
 namespace framefs::fuse {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "fs/core/guarded.h"
-#include "fs/tree/node.h"
+#include "fs/tree/nodes/node.h"
 
 namespace framefs::fuse {
 

@@ -16,7 +16,7 @@
 #include "fs/net/store/manifest.h"
 #include "fs/remote/object_head.h"
 #include "fs/source/suffixes.h"
-#include "fs/tree/shown_stat.h"
+#include "fs/tree/names/shown_stat.h"
 
 namespace framefs::fuse {
 namespace {

@@ -7,7 +7,7 @@
 #include <unordered_map>
 
 #include "fs/core/guarded.h"
-#include "fs/tree/node.h"
+#include "fs/tree/nodes/node.h"
 
 namespace framefs::fuse {
 

@@ -1,4 +1,4 @@
-#include "fs/tree/exported_number.h"
+#include "fs/tree/nodes/exported_number.h"
 
 #include <set>
 

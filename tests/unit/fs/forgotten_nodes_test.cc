@@ -1,4 +1,4 @@
-#include "fs/tree/forgotten_nodes.h"
+#include "fs/tree/nodes/forgotten_nodes.h"
 
 #include <string>
 #include <utility>

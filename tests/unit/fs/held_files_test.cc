@@ -1,4 +1,4 @@
-#include "fs/tree/held_files.h"
+#include "fs/tree/nodes/held_files.h"
 
 #include <algorithm>
 #include <memory>

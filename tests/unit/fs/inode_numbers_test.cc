@@ -1,4 +1,4 @@
-#include "fs/tree/inode_numbers.h"
+#include "fs/tree/nodes/inode_numbers.h"
 
 #include <cstdint>
 #include <set>

@@ -1,4 +1,4 @@
-#include "fs/tree/kernel_pages.h"
+#include "fs/tree/records/kernel_pages.h"
 
 #include "tests/support/catch.h"
 

@@ -1,4 +1,4 @@
-#include "fs/tree/lock_file_memo.h"
+#include "fs/tree/records/lock_file_memo.h"
 
 #include <chrono>
 

@@ -1,4 +1,4 @@
-#include "fs/tree/name_map.h"
+#include "fs/tree/names/name_map.h"
 
 #include <dirent.h>
 #include <sys/stat.h>

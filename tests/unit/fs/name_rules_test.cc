@@ -1,4 +1,4 @@
-#include "fs/tree/name_rules.h"
+#include "fs/tree/names/name_rules.h"
 
 #include <cerrno>
 #include <string>

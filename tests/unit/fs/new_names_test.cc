@@ -1,4 +1,4 @@
-#include "fs/tree/new_names.h"
+#include "fs/tree/changes/new_names.h"
 
 #include <fcntl.h>
 

@@ -1,4 +1,4 @@
-#include "fs/tree/node_index.h"
+#include "fs/tree/nodes/node_index.h"
 
 #include "tests/support/catch.h"
 

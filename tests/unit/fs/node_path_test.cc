@@ -1,4 +1,4 @@
-#include "fs/tree/node_path.h"
+#include "fs/tree/nodes/node_path.h"
 
 #include <memory>
 #include <string>

@@ -1,4 +1,4 @@
-#include "fs/tree/node_table.h"
+#include "fs/tree/nodes/node_table.h"
 
 #include <malloc.h>
 

@@ -1,4 +1,4 @@
-#include "fs/tree/open_handles.h"
+#include "fs/tree/records/open_handles.h"
 
 #include "tests/support/catch.h"
 

@@ -1,4 +1,4 @@
-#include "fs/tree/page_pusher.h"
+#include "fs/tree/content/page_pusher.h"
 
 #include <fcntl.h>
 

@@ -14,7 +14,7 @@
 
 #include "fs/core/interrupt.h"
 #include "fs/source/suffixes.h"
-#include "fs/tree/name_map.h"
+#include "fs/tree/names/name_map.h"
 #include "tests/support/catch.h"
 #include "tests/support/random_seed.h"
 

@@ -1,4 +1,4 @@
-#include "fs/tree/shown_content.h"
+#include "fs/tree/records/shown_content.h"
 
 #include "fs/read/buffer_pool.h"
 #include "fs/view/window_view.h"

@@ -1,4 +1,4 @@
-#include "fs/tree/shown_names.h"
+#include "fs/tree/names/shown_names.h"
 
 #include <algorithm>
 #include <string>

@@ -1,4 +1,4 @@
-#include "fs/tree/snapshots.h"
+#include "fs/tree/content/snapshots.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

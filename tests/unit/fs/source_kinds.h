@@ -14,7 +14,7 @@
 #include <string_view>
 
 #include "fs/source/folder.h"
-#include "fs/tree/name_map.h"
+#include "fs/tree/names/name_map.h"
 #include "tests/support/catch.h"
 #include "tests/support/temp_directory.h"
 #include "tests/unit/fs/small_frames.h"

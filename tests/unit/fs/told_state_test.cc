@@ -1,4 +1,4 @@
-#include "fs/tree/told_state.h"
+#include "fs/tree/records/told_state.h"
 
 #include "tests/support/catch.h"
 
