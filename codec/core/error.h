@@ -5,7 +5,7 @@
 
 namespace framefs::codec {
 
-// Kinds of failure that a caller can act on.  fs/core/error_map.cc turns each kind into an errno.
+// Kinds of failure that a caller can act on.  fs/core/diagnostics/error_map.cc has their errnos.
 enum class Errc : std::uint8_t {
   truncated,    // the bytes end before the structure does
   bad_field,    // a field, or two fields together, break the format's rules

@@ -11,7 +11,7 @@
 #include "codec/core/id_names.h"
 #include "codec/frame/chunk_checksums.h"
 #include "codec/frame/frame_array.h"
-#include "fs/core/error_map.h"
+#include "fs/core/diagnostics/error_map.h"
 
 namespace framefs::fs {
 namespace {

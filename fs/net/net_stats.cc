@@ -9,7 +9,7 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
-#include "fs/core/log.h"
+#include "fs/core/diagnostics/log.h"
 
 namespace framefs::net {
 namespace {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "codec/core/byte_source.h"
-#include "fs/core/worker_pool.h"
+#include "fs/core/threads/worker_pool.h"
 #include "fs/read/block_parts.h"
 #include "fs/read/block_request.h"
 #include "fs/read/block_runs.h"

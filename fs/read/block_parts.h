@@ -6,7 +6,7 @@
 #include <span>
 
 #include "codec/core/byte_source.h"
-#include "fs/core/worker_pool.h"
+#include "fs/core/threads/worker_pool.h"
 #include "fs/read/block_request.h"
 #include "fs/read/block_runs.h"
 #include "fs/read/buffer_pool.h"

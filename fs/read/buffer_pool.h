@@ -5,7 +5,7 @@
 #include <memory>
 #include <span>
 
-#include "fs/core/idle_memory.h"
+#include "fs/core/resources/idle_memory.h"
 
 namespace framefs::fs {
 

@@ -7,7 +7,7 @@
 #include <optional>
 #include <utility>
 
-#include "fs/core/guarded.h"
+#include "fs/core/threads/guarded.h"
 
 namespace framefs::fs {
 

@@ -13,7 +13,7 @@
 
 #include "codec/core/result.h"
 #include "codec/core/work_budget.h"
-#include "fs/core/guarded.h"
+#include "fs/core/threads/guarded.h"
 #include "fs/read/cache_admissions.h"
 #include "fs/read/content_id.h"
 

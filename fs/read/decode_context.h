@@ -4,7 +4,7 @@
 
 #include "codec/chunk/block_decoder.h"
 #include "codec/core/scratch.h"
-#include "fs/core/idle_pool.h"
+#include "fs/core/resources/idle_pool.h"
 
 namespace framefs::fs {
 

@@ -6,8 +6,8 @@
 #include <optional>
 
 #include "codec/core/units.h"
-#include "fs/core/counters.h"
-#include "fs/core/guarded.h"
+#include "fs/core/diagnostics/counters.h"
+#include "fs/core/threads/guarded.h"
 
 namespace framefs::fs {
 
@@ -99,8 +99,8 @@ class ReadPattern {
   struct State {
     std::uint64_t begin = 0;  // of the sequential stretch
     std::uint64_t end = 0;
-    std::uint64_t bytes = 0;       // requested in the stretch
-    std::uint64_t ahead = 0;       // the end of the bytes taken ahead, or `end`
+    std::uint64_t bytes = 0;  // requested in the stretch
+    std::uint64_t ahead = 0;  // the end of the bytes taken ahead, or `end`
     // Of all stretches.
     std::uint64_t stretches = 1;
     std::uint64_t all_bytes = 0;

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "fs/core/interrupt.h"
+#include "fs/core/threads/interrupt.h"
 #include "fs/net/http/timestamp.h"
 #include "fs/remote/object_head.h"
 #include "fs/source/chunk_files.h"

@@ -9,8 +9,8 @@
 #include <ranges>
 #include <utility>
 
-#include "fs/core/guarded.h"
-#include "fs/core/interrupt.h"
+#include "fs/core/threads/guarded.h"
+#include "fs/core/threads/interrupt.h"
 #include "fs/net/http/timestamp.h"
 #include "fs/remote/object_head.h"
 #include "fs/remote/remote_directories.h"

@@ -5,7 +5,7 @@
 #include <iterator>
 #include <utility>
 
-#include "fs/core/interrupt.h"
+#include "fs/core/threads/interrupt.h"
 #include "fs/source/suffixes.h"
 
 namespace framefs::fs {

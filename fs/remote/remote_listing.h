@@ -12,8 +12,8 @@
 #include <string_view>
 #include <vector>
 
-#include "fs/core/file.h"
-#include "fs/core/guarded.h"
+#include "fs/core/files/file.h"
+#include "fs/core/threads/guarded.h"
 #include "fs/net/store/object_store.h"
 #include "fs/remote/listing_age.h"
 

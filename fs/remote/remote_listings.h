@@ -10,8 +10,8 @@
 #include <unordered_set>
 #include <vector>
 
-#include "fs/core/guarded.h"
-#include "fs/core/single_flight.h"
+#include "fs/core/threads/guarded.h"
+#include "fs/core/threads/single_flight.h"
 #include "fs/remote/listing_age.h"
 #include "fs/remote/remote_listing.h"
 #include "fs/remote/remote_probes.h"

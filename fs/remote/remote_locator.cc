@@ -8,7 +8,7 @@
 #include <optional>
 #include <utility>
 
-#include "fs/core/error_map.h"
+#include "fs/core/diagnostics/error_map.h"
 #include "fs/net/remote_file.h"
 #include "fs/source/chunk_files.h"
 #include "fs/source/suffixes.h"

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "codec/core/byte_source.h"
-#include "fs/core/file.h"
+#include "fs/core/files/file.h"
 #include "fs/remote/remote_directories.h"
 #include "fs/remote/remote_root.h"
 #include "fs/remote/remote_store.h"

@@ -3,9 +3,9 @@
 #include <functional>
 #include <string>
 
-#include "fs/core/guarded.h"
-#include "fs/core/log.h"
-#include "fs/core/single_flight.h"
+#include "fs/core/diagnostics/log.h"
+#include "fs/core/threads/guarded.h"
+#include "fs/core/threads/single_flight.h"
 #include "fs/net/store/manifest.h"
 #include "fs/remote/remote_store.h"
 

@@ -7,7 +7,7 @@
 #include <unordered_map>
 
 #include "codec/core/limits.h"
-#include "fs/core/guarded.h"
+#include "fs/core/threads/guarded.h"
 #include "fs/net/cache/content_key.h"
 #include "fs/net/store/object_store.h"
 #include "fs/remote/remote_store.h"

@@ -9,8 +9,8 @@
 
 #include <fmt/core.h>
 
-#include "fs/core/error_map.h"
-#include "fs/core/interrupt.h"
+#include "fs/core/diagnostics/error_map.h"
+#include "fs/core/threads/interrupt.h"
 #include "fs/net/http/retry_rules.h"
 #include "fs/tree/names/shown_names.h"
 #include "fs/tree/names/shown_stat.h"

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "fs/core/log.h"
+#include "fs/core/diagnostics/log.h"
 #include "fs/core/mount_options.h"
 #include "fs/remote/remote_directories.h"
 #include "fs/remote/remote_store.h"

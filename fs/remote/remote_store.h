@@ -7,7 +7,7 @@
 #include <string>
 
 #include "codec/core/byte_source.h"
-#include "fs/core/log.h"
+#include "fs/core/diagnostics/log.h"
 #include "fs/core/mount_options.h"
 #include "fs/net/cache/disk_cache.h"
 #include "fs/net/cache/range_scheduler.h"

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-#include "fs/core/error_map.h"
+#include "fs/core/diagnostics/error_map.h"
 #include "fs/tree/content/node_views.h"
 #include "fs/tree/names/shown_stat.h"
 

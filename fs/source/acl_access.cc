@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "codec/core/byte_reader.h"
-#include "fs/core/file.h"
+#include "fs/core/files/file.h"
 
 namespace framefs::fs {
 namespace {

@@ -5,7 +5,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "fs/core/shared_window.h"
+#include "fs/core/files/shared_window.h"
 #include "fs/source/shown_access.h"
 #include "fs/source/sparse_frame.h"
 

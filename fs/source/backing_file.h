@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "fs/core/file.h"
+#include "fs/core/files/file.h"
 #include "fs/source/frame_origin.h"
 
 namespace framefs::fs {

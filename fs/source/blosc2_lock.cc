@@ -14,9 +14,9 @@
 
 #include "codec/core/byte_reader.h"
 #include "codec/core/byte_writer.h"
-#include "fs/core/file_sink.h"
-#include "fs/core/interrupt.h"
-#include "fs/core/lock_holder.h"
+#include "fs/core/diagnostics/lock_holder.h"
+#include "fs/core/files/file_sink.h"
+#include "fs/core/threads/interrupt.h"
 
 namespace framefs::fs {
 namespace {

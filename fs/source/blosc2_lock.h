@@ -8,8 +8,8 @@
 #include <optional>
 #include <string>
 
-#include "fs/core/file.h"
-#include "fs/core/place.h"
+#include "fs/core/files/file.h"
+#include "fs/core/files/place.h"
 
 namespace framefs::fs {
 

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "codec/core/byte_source.h"
-#include "fs/core/file.h"
-#include "fs/core/guarded.h"
+#include "fs/core/files/file.h"
+#include "fs/core/threads/guarded.h"
 #include "fs/source/sparse_frame.h"
 
 namespace framefs::fs {

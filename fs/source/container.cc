@@ -10,7 +10,7 @@
 #include "codec/core/work_budget.h"
 #include "codec/frame/frame_array.h"
 #include "codec/frame/metalayer_content.h"
-#include "fs/core/shared_window.h"
+#include "fs/core/files/shared_window.h"
 #include "fs/source/decoded_source.h"
 
 namespace framefs::fs {

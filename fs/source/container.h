@@ -15,8 +15,8 @@
 #include "codec/core/limits.h"
 #include "codec/core/units.h"
 #include "codec/frame/frame.h"
-#include "fs/core/file.h"
-#include "fs/core/log.h"
+#include "fs/core/diagnostics/log.h"
+#include "fs/core/files/file.h"
 #include "fs/source/frame_summary.h"
 
 namespace framefs::fs {

@@ -9,7 +9,7 @@
 #include "codec/core/limits.h"
 #include "codec/frame/frame.h"
 #include "codec/frame/frame_reader.h"
-#include "fs/core/idle_pool.h"
+#include "fs/core/resources/idle_pool.h"
 
 namespace framefs::fs {
 

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "fs/core/file.h"
+#include "fs/core/files/file.h"
 
 namespace framefs::fs {
 

@@ -12,7 +12,7 @@
 #include <cerrno>
 #include <functional>
 
-#include "fs/core/inotify_reports.h"
+#include "fs/core/files/inotify_reports.h"
 #include "fs/source/directory_items.h"
 
 namespace framefs::fs {

@@ -9,8 +9,8 @@
 #include <unordered_set>
 #include <vector>
 
-#include "fs/core/file.h"
-#include "fs/core/guarded.h"
+#include "fs/core/files/file.h"
+#include "fs/core/threads/guarded.h"
 
 namespace framefs::fs {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "fs/core/file.h"
+#include "fs/core/files/file.h"
 #include "fs/source/as_is_names.h"
 #include "fs/source/directory_names.h"
 #include "fs/source/source_probe.h"

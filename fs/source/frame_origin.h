@@ -6,7 +6,7 @@
 #include "codec/core/byte_source.h"
 #include "codec/core/limits.h"
 #include "codec/frame/frame.h"
-#include "fs/core/file.h"
+#include "fs/core/files/file.h"
 
 namespace framefs::fs {
 

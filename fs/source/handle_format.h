@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "fs/core/file.h"
+#include "fs/core/files/file.h"
 
 namespace framefs::fs {
 

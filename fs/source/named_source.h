@@ -6,8 +6,8 @@
 #include <variant>
 
 #include "codec/core/limits.h"
-#include "fs/core/log.h"
-#include "fs/core/place.h"
+#include "fs/core/diagnostics/log.h"
+#include "fs/core/files/place.h"
 #include "fs/source/container_folder.h"
 #include "fs/source/frame_origin.h"
 #include "fs/source/source_probe.h"

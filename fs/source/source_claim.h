@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <vector>
 
-#include "fs/core/file.h"
+#include "fs/core/files/file.h"
 
 namespace framefs::fs {
 

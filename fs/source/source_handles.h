@@ -7,7 +7,7 @@
 #include <optional>
 #include <utility>
 
-#include "fs/core/file.h"
+#include "fs/core/files/file.h"
 #include "fs/source/handle_format.h"
 
 namespace framefs::fs {

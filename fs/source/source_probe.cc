@@ -8,7 +8,7 @@
 #include <functional>
 #include <utility>
 
-#include "fs/core/descriptor_shares.h"
+#include "fs/core/resources/descriptor_shares.h"
 #include "fs/source/acl_access.h"
 #include "fs/source/sparse_frame.h"
 #include "fs/source/suffixes.h"

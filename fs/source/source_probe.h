@@ -11,8 +11,8 @@
 #include <utility>
 
 #include "codec/core/limits.h"
-#include "fs/core/file.h"
-#include "fs/core/guarded.h"
+#include "fs/core/files/file.h"
+#include "fs/core/threads/guarded.h"
 #include "fs/source/acl_access.h"
 #include "fs/source/frame_summary.h"
 #include "fs/source/known_summaries.h"

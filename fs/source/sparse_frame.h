@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "fs/core/file.h"
+#include "fs/core/files/file.h"
 
 namespace framefs::fs {
 

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "fs/core/cases.h"
-#include "fs/core/file_sink.h"
-#include "fs/core/interrupt.h"
-#include "fs/core/may_wait.h"
+#include "fs/core/files/file_sink.h"
+#include "fs/core/threads/interrupt.h"
+#include "fs/core/threads/may_wait.h"
 #include "fs/source/sparse_frame.h"
 #include "fs/view/array_view.h"
 

@@ -10,8 +10,8 @@
 #include <cstdint>
 #include <utility>
 
-#include "fs/core/error_map.h"
-#include "fs/core/log.h"
+#include "fs/core/diagnostics/error_map.h"
+#include "fs/core/diagnostics/log.h"
 #include "fs/core/retries.h"
 #include "fs/tree/names/shown_stat.h"
 

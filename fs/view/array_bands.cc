@@ -5,7 +5,7 @@
 
 #include "codec/array/touched_blocks.h"
 #include "codec/core/work_budget.h"
-#include "fs/core/heap.h"
+#include "fs/core/resources/heap.h"
 
 namespace framefs::fs {
 namespace {

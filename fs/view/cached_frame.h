@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "codec/frame/chunk_checksums.h"
-#include "fs/core/guarded.h"
+#include "fs/core/threads/guarded.h"
 #include "fs/source/frame_origin.h"
 #include "fs/view/first_touch.h"
 #include "fs/view/frame_chunks.h"

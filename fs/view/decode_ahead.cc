@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "codec/core/work_budget.h"
-#include "fs/core/log.h"
+#include "fs/core/diagnostics/log.h"
 
 namespace framefs::fs {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "fs/core/task_threads.h"
+#include "fs/core/threads/task_threads.h"
 #include "fs/read/read_pattern.h"
 #include "fs/view/view.h"
 

@@ -9,8 +9,8 @@
 
 #include "codec/frame/chunk_offsets.h"
 #include "codec/frame/frame.h"
-#include "fs/core/file.h"
-#include "fs/core/log.h"
+#include "fs/core/diagnostics/log.h"
+#include "fs/core/files/file.h"
 #include "fs/read/block_fetcher.h"
 #include "fs/read/decode_cache.h"
 #include "fs/read/read_result.h"

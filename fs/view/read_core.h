@@ -1,9 +1,9 @@
 #pragma once
 
 #include "codec/core/limits.h"
-#include "fs/core/log.h"
+#include "fs/core/diagnostics/log.h"
 #include "fs/core/mount_options.h"
-#include "fs/core/worker_pool.h"
+#include "fs/core/threads/worker_pool.h"
 #include "fs/read/block_fetcher.h"
 #include "fs/read/buffer_pool.h"
 #include "fs/read/content_id.h"

@@ -14,8 +14,8 @@
 #include "codec/core/byte_sink.h"
 #include "codec/core/units.h"
 #include "codec/frame/metalayer.h"
-#include "fs/core/file.h"
-#include "fs/core/worker_pool.h"
+#include "fs/core/files/file.h"
+#include "fs/core/threads/worker_pool.h"
 
 namespace framefs::fs {
 

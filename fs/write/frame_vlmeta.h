@@ -9,7 +9,7 @@
 
 #include "codec/core/limits.h"
 #include "codec/frame/chunk_checksums.h"
-#include "fs/core/guarded.h"
+#include "fs/core/threads/guarded.h"
 #include "fs/write/commit/frame_backend.h"
 #include "fs/write/commit/vlmeta_change.h"
 #include "fs/write/overlay/chunk_overlay.h"

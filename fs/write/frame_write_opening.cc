@@ -12,7 +12,7 @@
 #include "codec/frame/chunk_checksums.h"
 #include "codec/frame/frame_index.h"
 #include "codec/frame/metalayer_content.h"
-#include "fs/core/may_wait.h"
+#include "fs/core/threads/may_wait.h"
 #include "fs/source/chunk_files.h"
 #include "fs/source/empty_frame.h"
 #include "fs/write/commit/contiguous_backend.h"

@@ -14,7 +14,7 @@
 #include "codec/core/limits.h"
 #include "codec/frame/frame.h"
 #include "codec/frame/metalayer.h"
-#include "fs/core/file.h"
+#include "fs/core/files/file.h"
 #include "fs/read/content_id.h"
 #include "fs/source/frame_origin.h"
 #include "fs/write/commit/frame_backend.h"

@@ -6,7 +6,7 @@
 #include <cerrno>
 
 #include "codec/core/limits.h"
-#include "fs/core/may_wait.h"
+#include "fs/core/threads/may_wait.h"
 #include "fs/write/source_space.h"
 
 namespace framefs::fs {

@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
-#include "fs/core/guarded.h"
 #include "fs/core/retries.h"
+#include "fs/core/threads/guarded.h"
 #include "fs/write/commit/frame_backend.h"
 #include "fs/write/commit/serial_committer.h"
 #include "fs/write/commit/session_state.h"

@@ -7,8 +7,8 @@
 #include <optional>
 #include <unordered_map>
 
-#include "fs/core/file.h"
-#include "fs/core/guarded.h"
+#include "fs/core/files/file.h"
+#include "fs/core/threads/guarded.h"
 
 namespace framefs::fs {
 

@@ -11,9 +11,9 @@
 #include <set>
 #include <utility>
 
-#include "fs/core/guarded.h"
-#include "fs/core/may_wait.h"
-#include "fs/core/task_threads.h"
+#include "fs/core/threads/guarded.h"
+#include "fs/core/threads/may_wait.h"
+#include "fs/core/threads/task_threads.h"
 
 namespace framefs::fs {
 namespace {

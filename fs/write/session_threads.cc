@@ -6,7 +6,7 @@
 #include <functional>
 #include <utility>
 
-#include "fs/core/may_wait.h"
+#include "fs/core/threads/may_wait.h"
 #include "fs/write/session_commits.h"
 
 namespace framefs::fs {

@@ -6,10 +6,10 @@
 #include <unordered_set>
 #include <vector>
 
-#include "fs/core/file.h"
-#include "fs/core/guarded.h"
-#include "fs/core/log.h"
-#include "fs/core/task_threads.h"
+#include "fs/core/diagnostics/log.h"
+#include "fs/core/files/file.h"
+#include "fs/core/threads/guarded.h"
+#include "fs/core/threads/task_threads.h"
 #include "fs/write/overlay/overlay_budget.h"
 #include "fs/write/write_session_table.h"
 

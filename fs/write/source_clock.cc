@@ -1,6 +1,6 @@
 #include "fs/write/source_clock.h"
 
-#include "fs/core/file.h"
+#include "fs/core/files/file.h"
 
 namespace framefs::fs {
 namespace {

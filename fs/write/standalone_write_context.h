@@ -4,8 +4,8 @@
 #include <cstdint>
 
 #include "codec/core/limits.h"
-#include "fs/core/log.h"
-#include "fs/core/worker_pool.h"
+#include "fs/core/diagnostics/log.h"
+#include "fs/core/threads/worker_pool.h"
 #include "fs/read/block_fetcher.h"
 #include "fs/read/buffer_pool.h"
 #include "fs/read/decode_cache.h"

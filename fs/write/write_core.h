@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "fs/core/mount_options.h"
-#include "fs/core/worker_pool.h"
+#include "fs/core/threads/worker_pool.h"
 #include "fs/view/read_core.h"
 #include "fs/write/commit/chunk_writer.h"
 #include "fs/write/frame_write_session.h"

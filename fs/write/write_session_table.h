@@ -14,9 +14,9 @@
 #include <unordered_set>
 #include <vector>
 
-#include "fs/core/file.h"
-#include "fs/core/guarded.h"
-#include "fs/core/log.h"
+#include "fs/core/diagnostics/log.h"
+#include "fs/core/files/file.h"
+#include "fs/core/threads/guarded.h"
 #include "fs/write/frame_write_session.h"
 #include "fs/write/kept_ctimes.h"
 #include "fs/write/losses.h"

@@ -6,9 +6,9 @@
 #include <optional>
 #include <vector>
 
-#include "fs/core/log.h"
-#include "fs/core/may_wait.h"
+#include "fs/core/diagnostics/log.h"
 #include "fs/core/retries.h"
+#include "fs/core/threads/may_wait.h"
 #include "fs/write/overlay/overlay_budget.h"
 #include "fs/write/session_threads.h"
 #include "fs/write/write_session_table.h"

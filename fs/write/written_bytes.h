@@ -4,7 +4,7 @@
 #include <memory>
 #include <variant>
 
-#include "fs/core/file.h"
+#include "fs/core/files/file.h"
 #include "fs/write/frame_write_session.h"
 
 namespace framefs::fs {

@@ -12,7 +12,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
-#include "fs/core/error_map.h"
+#include "fs/core/diagnostics/error_map.h"
 #include "fs/source/named_source.h"
 #include "fs/source/suffixes.h"
 #include "fs/tree/names/shown_stat.h"

@@ -9,7 +9,7 @@
 #include "codec/frame/chunk_scan.h"
 #include "codec/frame/frame_array.h"
 #include "codec/frame/metalayer_content.h"
-#include "fs/core/error_map.h"
+#include "fs/core/diagnostics/error_map.h"
 #include "fs/inspect/chunk_info.h"
 #include "fs/inspect/frame_info.h"
 #include "src/check/used_ranges.h"

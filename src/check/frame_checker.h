@@ -11,7 +11,7 @@
 #include "codec/core/units.h"
 #include "codec/frame/chunk_checksums.h"
 #include "codec/frame/frame.h"
-#include "fs/core/worker_pool.h"
+#include "fs/core/threads/worker_pool.h"
 #include "fs/view/cached_frame.h"
 
 namespace framefs {

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "fs/core/log.h"
-#include "fs/core/place.h"
+#include "fs/core/diagnostics/log.h"
+#include "fs/core/files/place.h"
 #include "fs/write/standalone_write_context.h"
 
 namespace framefs {

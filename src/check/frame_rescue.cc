@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "codec/core/parse_number.h"
-#include "fs/core/file.h"
+#include "fs/core/files/file.h"
 #include "fs/source/chunk_files.h"
 #include "fs/source/sparse_frame.h"
 #include "src/cli/tree_walk.h"

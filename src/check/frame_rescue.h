@@ -5,7 +5,7 @@
 
 #include "codec/core/result.h"
 #include "codec/frame/salvage.h"
-#include "fs/core/place.h"
+#include "fs/core/files/place.h"
 
 namespace framefs {
 

@@ -7,7 +7,7 @@
 #include <fmt/core.h>
 
 #include "codec/frame/chunk_checksums.h"
-#include "fs/core/error_map.h"
+#include "fs/core/diagnostics/error_map.h"
 
 namespace framefs {
 

@@ -7,7 +7,7 @@
 #include <spdlog/logger.h>
 #include <spdlog/sinks/ostream_sink.h>
 
-#include "fs/core/error_map.h"
+#include "fs/core/diagnostics/error_map.h"
 #include "src/cli/cause_text.h"
 #include "src/cli/printable.h"
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "codec/core/error.h"
-#include "fs/core/log.h"
+#include "fs/core/diagnostics/log.h"
 
 namespace framefs {
 

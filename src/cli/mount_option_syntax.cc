@@ -5,7 +5,7 @@
 
 #include <fmt/core.h>
 
-#include "fs/core/mount_table.h"
+#include "fs/core/files/mount_table.h"
 
 namespace framefs {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "codec/core/result.h"
-#include "fs/core/file.h"
+#include "fs/core/files/file.h"
 #include "fs/tree/source_tree.h"
 
 namespace framefs {

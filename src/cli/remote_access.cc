@@ -14,7 +14,7 @@
 
 #include <fmt/core.h>
 
-#include "fs/core/file.h"
+#include "fs/core/files/file.h"
 #include "fs/net/store/source_url.h"
 #include "src/cli/cause_text.h"
 

@@ -3,7 +3,7 @@
 #include <memory>
 #include <string>
 
-#include "fs/core/log.h"
+#include "fs/core/diagnostics/log.h"
 #include "fs/core/mount_options.h"
 #include "fs/net/credentials/aws_environment.h"
 #include "fs/net/credentials/credential_access.h"

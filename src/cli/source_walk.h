@@ -7,8 +7,8 @@
 #include <string>
 
 #include "codec/core/limits.h"
-#include "fs/core/log.h"
-#include "fs/core/place.h"
+#include "fs/core/diagnostics/log.h"
+#include "fs/core/files/place.h"
 #include "fs/remote/remote_tree.h"
 #include "fs/source/named_source.h"
 #include "src/cli/collected_log.h"

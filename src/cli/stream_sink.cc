@@ -6,7 +6,7 @@
 #include <array>
 #include <cerrno>
 
-#include "fs/core/file.h"
+#include "fs/core/files/file.h"
 
 namespace framefs {
 

@@ -3,7 +3,7 @@
 #include <cerrno>
 #include <cstdio>
 
-#include "fs/core/file.h"
+#include "fs/core/files/file.h"
 #include "src/cli/cause_text.h"
 #include "src/cli/collected_log.h"
 

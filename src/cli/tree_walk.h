@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "codec/core/result.h"
-#include "fs/core/place.h"
+#include "fs/core/files/place.h"
 
 namespace framefs {
 

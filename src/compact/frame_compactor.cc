@@ -9,7 +9,7 @@
 
 #include <fmt/core.h>
 
-#include "fs/core/file.h"
+#include "fs/core/files/file.h"
 #include "fs/inspect/chunk_info.h"
 #include "src/compact/frame_target.h"
 

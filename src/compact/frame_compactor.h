@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "codec/core/result.h"
-#include "fs/core/log.h"
+#include "fs/core/diagnostics/log.h"
 #include "fs/write/frame_write_session.h"
 #include "fs/write/standalone_write_context.h"
 

@@ -7,7 +7,7 @@
 #include <memory>
 #include <utility>
 
-#include "fs/core/file.h"
+#include "fs/core/files/file.h"
 #include "fs/source/sparse_frame.h"
 #include "fs/write/frame_write_session.h"
 

@@ -2,7 +2,7 @@
 
 #include <sys/stat.h>
 
-#include "fs/core/place.h"
+#include "fs/core/files/place.h"
 #include "fs/write/frame_write_opening.h"
 
 namespace framefs {

@@ -21,10 +21,10 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
-#include "fs/core/error_map.h"
-#include "fs/core/file.h"
-#include "fs/core/memory_limit.h"
-#include "fs/core/place.h"
+#include "fs/core/diagnostics/error_map.h"
+#include "fs/core/files/file.h"
+#include "fs/core/files/place.h"
+#include "fs/core/resources/memory_limit.h"
 #include "fs/fuse/confine/sandbox.h"
 #include "fs/fuse/session/session.h"
 #include "src/cli/size_text.h"

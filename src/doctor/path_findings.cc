@@ -13,11 +13,11 @@
 
 #include <fmt/core.h>
 
-#include "fs/core/error_map.h"
-#include "fs/core/file.h"
-#include "fs/core/inotify_reports.h"
+#include "fs/core/diagnostics/error_map.h"
+#include "fs/core/files/file.h"
+#include "fs/core/files/inotify_reports.h"
+#include "fs/core/files/mount_table.h"
 #include "fs/core/mount_options.h"
-#include "fs/core/mount_table.h"
 #include "fs/fuse/session/session.h"
 #include "fs/net/store/source_url.h"
 #include "fs/source/directory_items.h"

@@ -11,7 +11,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
-#include "fs/core/interrupt.h"
+#include "fs/core/threads/interrupt.h"
 #include "fs/net/store/source_url.h"
 #include "fs/remote/remote_index.h"
 #include "src/cli/arguments.h"

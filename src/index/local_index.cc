@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "fs/core/file.h"
-#include "fs/core/interrupt.h"
+#include "fs/core/files/file.h"
+#include "fs/core/threads/interrupt.h"
 #include "fs/net/store/manifest.h"
 #include "fs/remote/object_head.h"
 #include "fs/source/suffixes.h"

@@ -9,7 +9,7 @@
 #include <fmt/core.h>
 
 #include "codec/core/limits.h"
-#include "fs/core/error_map.h"
+#include "fs/core/diagnostics/error_map.h"
 #include "fs/inspect/chunk_info.h"
 #include "fs/inspect/frame_info.h"
 #include "fs/source/named_source.h"

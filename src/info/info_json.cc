@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "fs/core/error_map.h"
+#include "fs/core/diagnostics/error_map.h"
 
 namespace framefs {
 namespace {

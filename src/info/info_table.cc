@@ -8,7 +8,7 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
-#include "fs/core/error_map.h"
+#include "fs/core/diagnostics/error_map.h"
 #include "src/cli/printable.h"
 #include "src/cli/size_text.h"
 

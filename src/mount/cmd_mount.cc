@@ -13,8 +13,8 @@
 
 #include <fmt/core.h>
 
-#include "fs/core/error_map.h"
-#include "fs/core/log.h"
+#include "fs/core/diagnostics/error_map.h"
+#include "fs/core/diagnostics/log.h"
 #include "fs/fuse/session/inherited_mount.h"
 #include "fs/fuse/session/session.h"
 #include "fs/net/credentials/aws_environment.h"

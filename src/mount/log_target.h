@@ -4,7 +4,7 @@
 #include <string>
 
 #include "codec/core/result.h"
-#include "fs/core/file.h"
+#include "fs/core/files/file.h"
 #include "src/mount/mount_command.h"
 
 namespace spdlog {

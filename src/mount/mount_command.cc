@@ -15,9 +15,9 @@
 #include <fmt/core.h>
 
 #include "codec/core/parse_number.h"
-#include "fs/core/error_map.h"
-#include "fs/core/memory_limit.h"
-#include "fs/core/mount_table.h"
+#include "fs/core/diagnostics/error_map.h"
+#include "fs/core/files/mount_table.h"
+#include "fs/core/resources/memory_limit.h"
 #include "fs/net/store/source_url.h"
 #include "src/cli/arguments.h"
 #include "src/cli/exit_codes.h"

@@ -13,7 +13,7 @@
 
 #include <fmt/core.h>
 
-#include "fs/core/mount_table.h"
+#include "fs/core/files/mount_table.h"
 #include "src/cli/cause_text.h"
 #include "src/cli/collected_log.h"
 #include "src/cli/exit_codes.h"

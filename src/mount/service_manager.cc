@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "fs/core/file.h"
+#include "fs/core/files/file.h"
 
 namespace framefs {
 

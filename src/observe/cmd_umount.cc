@@ -17,7 +17,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
-#include "fs/core/file.h"
+#include "fs/core/files/file.h"
 #include "src/cli/arguments.h"
 #include "src/cli/collected_log.h"
 #include "src/cli/exit_codes.h"

@@ -14,7 +14,7 @@
 
 #include <fmt/core.h>
 
-#include "fs/core/file.h"
+#include "fs/core/files/file.h"
 #include "src/observe/mount_list.h"
 #include "src/observe/stats_text.h"
 

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "fs/core/mount_table.h"
+#include "fs/core/files/mount_table.h"
 
 namespace framefs {
 

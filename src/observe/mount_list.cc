@@ -17,9 +17,9 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
-#include "fs/core/file.h"
-#include "fs/core/mount_table.h"
-#include "fs/core/recent_lines.h"
+#include "fs/core/diagnostics/recent_lines.h"
+#include "fs/core/files/file.h"
+#include "fs/core/files/mount_table.h"
 #include "fs/fuse/ops/stats_attribute.h"
 #include "src/cli/cause_text.h"
 #include "src/observe/mount_daemon.h"

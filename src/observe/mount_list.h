@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "codec/core/result.h"
-#include "fs/core/mount_table.h"
+#include "fs/core/files/mount_table.h"
 
 namespace framefs {
 

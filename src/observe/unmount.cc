@@ -5,8 +5,8 @@
 #include <cerrno>
 #include <system_error>
 
-#include "fs/core/error_map.h"
-#include "fs/core/fusermount.h"
+#include "fs/core/diagnostics/error_map.h"
+#include "fs/core/files/fusermount.h"
 #include "src/cli/collected_log.h"
 
 namespace framefs {

@@ -14,7 +14,7 @@
 #include <fmt/core.h>
 
 #include "codec/core/parse_number.h"
-#include "fs/core/mount_table.h"
+#include "fs/core/files/mount_table.h"
 #include "fs/fuse/ops/commit_attribute.h"
 
 namespace framefs {

@@ -2,7 +2,7 @@
 
 #include <sys/stat.h>
 
-#include "fs/core/file.h"
+#include "fs/core/files/file.h"
 
 namespace framefs {
 

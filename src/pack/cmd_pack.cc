@@ -14,8 +14,8 @@
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
-#include "fs/core/error_map.h"
-#include "fs/core/place.h"
+#include "fs/core/diagnostics/error_map.h"
+#include "fs/core/files/place.h"
 #include "src/cli/arguments.h"
 #include "src/cli/cause_text.h"
 #include "src/cli/collected_log.h"

@@ -17,8 +17,8 @@
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
-#include "fs/core/error_map.h"
-#include "fs/core/place.h"
+#include "fs/core/diagnostics/error_map.h"
+#include "fs/core/files/place.h"
 #include "fs/net/store/source_url.h"
 #include "fs/source/suffixes.h"
 #include "src/cli/arguments.h"

@@ -13,7 +13,7 @@
 
 #include "codec/array/array_meta_writer.h"
 #include "codec/frame/metalayer_content.h"
-#include "fs/core/file.h"
+#include "fs/core/files/file.h"
 #include "fs/write/array_packer.h"
 #include "fs/write/commit/kept_layers.h"
 #include "fs/write/window_items.h"

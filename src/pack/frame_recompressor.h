@@ -5,9 +5,9 @@
 
 #include "codec/array/array_layout.h"
 #include "codec/core/result.h"
-#include "fs/core/log.h"
-#include "fs/core/place.h"
-#include "fs/core/worker_pool.h"
+#include "fs/core/diagnostics/log.h"
+#include "fs/core/files/place.h"
+#include "fs/core/threads/worker_pool.h"
 #include "src/pack/decoded_frame.h"
 #include "src/pack/pack_file.h"
 #include "src/pack/tree_transfer.h"

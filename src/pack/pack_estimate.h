@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "codec/core/error.h"
-#include "fs/core/place.h"
-#include "fs/core/worker_pool.h"
+#include "fs/core/files/place.h"
+#include "fs/core/threads/worker_pool.h"
 #include "src/pack/pack_file.h"
 
 namespace framefs {

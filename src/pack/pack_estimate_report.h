@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "fs/core/worker_pool.h"
+#include "fs/core/threads/worker_pool.h"
 #include "src/cli/tree_walk.h"
 #include "src/pack/pack_file.h"
 

@@ -10,8 +10,8 @@
 #include "codec/core/byte_sink.h"
 #include "codec/core/result.h"
 #include "codec/frame/metalayer.h"
-#include "fs/core/place.h"
-#include "fs/core/worker_pool.h"
+#include "fs/core/files/place.h"
+#include "fs/core/threads/worker_pool.h"
 #include "src/pack/pack_input.h"
 
 namespace framefs {

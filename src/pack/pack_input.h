@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "fs/core/place.h"
+#include "fs/core/files/place.h"
 
 namespace framefs {
 

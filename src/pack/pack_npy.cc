@@ -7,7 +7,7 @@
 #include <thread>
 #include <utility>
 
-#include "fs/core/file.h"
+#include "fs/core/files/file.h"
 #include "fs/write/array_packer.h"
 #include "src/cli/progress_bar.h"
 

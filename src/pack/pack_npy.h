@@ -5,7 +5,7 @@
 
 #include "codec/array/npy_input.h"
 #include "codec/core/byte_sink.h"
-#include "fs/core/place.h"
+#include "fs/core/files/place.h"
 #include "src/pack/pack_file.h"
 
 namespace framefs {

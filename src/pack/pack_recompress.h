@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "fs/core/worker_pool.h"
+#include "fs/core/threads/worker_pool.h"
 #include "src/pack/frame_recompressor.h"
 #include "src/pack/pack_file.h"
 #include "src/pack/tree_transfer.h"

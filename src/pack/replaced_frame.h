@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "fs/core/place.h"
+#include "fs/core/files/place.h"
 #include "fs/write/ownership/frame_ownership.h"
 
 namespace framefs {

@@ -9,9 +9,9 @@
 #include <string>
 #include <string_view>
 
-#include "fs/core/file.h"
-#include "fs/core/file_sink.h"
-#include "fs/core/place.h"
+#include "fs/core/files/file.h"
+#include "fs/core/files/file_sink.h"
+#include "fs/core/files/place.h"
 
 namespace framefs {
 

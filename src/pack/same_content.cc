@@ -1,6 +1,6 @@
 #include "src/pack/same_content.h"
 
-#include "fs/core/file.h"
+#include "fs/core/files/file.h"
 
 namespace framefs {
 

@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "fs/core/error_map.h"
-#include "fs/core/file_sink.h"
+#include "fs/core/diagnostics/error_map.h"
+#include "fs/core/files/file_sink.h"
 #include "src/pack/pack_input.h"
 #include "src/pack/temporary_folder.h"
 

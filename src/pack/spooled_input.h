@@ -4,7 +4,7 @@
 #include <functional>
 #include <utility>
 
-#include "fs/core/place.h"
+#include "fs/core/files/place.h"
 
 namespace framefs {
 

@@ -11,9 +11,9 @@
 
 #include "codec/core/byte_sink.h"
 #include "codec/core/result.h"
-#include "fs/core/log.h"
+#include "fs/core/diagnostics/log.h"
+#include "fs/core/files/place.h"
 #include "fs/core/mount_options.h"
-#include "fs/core/place.h"
 #include "src/cli/tree_walk.h"
 #include "src/shown/shown_tree.h"
 

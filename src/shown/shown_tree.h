@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "codec/core/result.h"
-#include "fs/core/log.h"
+#include "fs/core/diagnostics/log.h"
 #include "fs/core/mount_options.h"
 #include "fs/read/read_result.h"
 #include "fs/source/source_root.h"

@@ -2,7 +2,7 @@
 
 #include <cerrno>
 
-#include "fs/core/error_map.h"
+#include "fs/core/diagnostics/error_map.h"
 #include "fs/net/store/object_store.h"
 #include "fs/net/store/source_url.h"
 #include "fs/source/sparse_frame.h"

@@ -7,8 +7,8 @@
 #include <string>
 
 #include "codec/core/result.h"
-#include "fs/core/guarded.h"
-#include "fs/core/task_threads.h"
+#include "fs/core/threads/guarded.h"
+#include "fs/core/threads/task_threads.h"
 
 namespace framefs {
 

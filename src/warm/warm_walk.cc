@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "fs/core/error_map.h"
-#include "fs/core/file.h"
+#include "fs/core/diagnostics/error_map.h"
+#include "fs/core/files/file.h"
 #include "src/cli/path_lookup.h"
 #include "src/cli/remote_walk.h"
 

@@ -6,7 +6,7 @@
 
 #include <fmt/core.h>
 
-#include "fs/core/error_map.h"
+#include "fs/core/diagnostics/error_map.h"
 #include "tests/support/fast_hash.h"
 
 namespace framefs::test {

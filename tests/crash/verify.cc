@@ -15,7 +15,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "fs/core/error_map.h"
+#include "fs/core/diagnostics/error_map.h"
 #include "tests/crash/frame_state.h"
 #include "tests/crash/history.h"
 #include "tests/crash/log_reader.h"

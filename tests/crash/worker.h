@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "fs/core/file.h"
+#include "fs/core/files/file.h"
 #include "tests/crash/mark_log.h"
 #include "tests/crash/program_beside.h"
 #include "tests/model/operation.h"

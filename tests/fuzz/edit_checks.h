@@ -17,8 +17,8 @@
 
 #include "codec/frame/frame.h"
 #include "codec/frame/frame_reader.h"
-#include "fs/core/file.h"
-#include "fs/core/log.h"
+#include "fs/core/diagnostics/log.h"
+#include "fs/core/files/file.h"
 #include "fs/source/chunk_files.h"
 #include "fs/source/sparse_frame.h"
 #include "fs/write/frame_write_session.h"

@@ -6,7 +6,7 @@
 
 #include <spdlog/logger.h>
 
-#include "fs/core/log.h"
+#include "fs/core/diagnostics/log.h"
 #include "fs/core/mount_options.h"
 #include "fs/tree/filesystem.h"
 #include "tests/fuzz/array_checks.h"

@@ -19,8 +19,8 @@
 #include "codec/filter/filter_ids.h"
 #include "codec/frame/frame.h"
 #include "codec/frame/frame_reader.h"
-#include "fs/core/error_map.h"
-#include "fs/core/file.h"
+#include "fs/core/diagnostics/error_map.h"
+#include "fs/core/files/file.h"
 #include "tests/support/decode_oracle.h"
 
 namespace framefs {

@@ -23,8 +23,8 @@
 #include "codec/frame/frame.h"
 #include "codec/frame/frame_reader.h"
 #include "codec/frame/frame_writer.h"
-#include "fs/core/error_map.h"
-#include "fs/core/file_sink.h"
+#include "fs/core/diagnostics/error_map.h"
+#include "fs/core/files/file_sink.h"
 #include "tests/support/plain_kinds.h"
 #include "tests/support/verify_checksums.h"
 

@@ -9,7 +9,7 @@
 #include <sstream>
 #include <string>
 
-#include "fs/core/file.h"
+#include "fs/core/files/file.h"
 #include "tests/support/catch.h"
 
 namespace framefs::test {

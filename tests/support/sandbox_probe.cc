@@ -30,7 +30,7 @@
 #include <string>
 #include <thread>
 
-#include "fs/core/error_map.h"
+#include "fs/core/diagnostics/error_map.h"
 #include "fs/fuse/confine/own_namespace.h"
 #include "fs/fuse/confine/sandbox.h"
 #include "fs/fuse/confine/watchdog.h"

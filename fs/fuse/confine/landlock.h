@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "fs/core/file.h"
+#include "fs/core/files/file.h"
 
 namespace framefs::fuse {
 

@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "codec/core/parse_number.h"
-#include "fs/core/mount_table.h"
+#include "fs/core/files/mount_table.h"
 
 namespace framefs::fuse {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "fs/core/file.h"
+#include "fs/core/files/file.h"
 
 namespace framefs::fuse {
 

@@ -20,7 +20,7 @@
 
 #include <fmt/core.h>
 
-#include "fs/core/error_map.h"
+#include "fs/core/diagnostics/error_map.h"
 #include "fs/fuse/confine/landlock.h"
 #include "fs/fuse/confine/system_call_filter.h"
 #include "fs/net/network_files.h"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "fs/core/file.h"
+#include "fs/core/files/file.h"
 #include "fs/fuse/confine/landlock.h"
 #include "fs/fuse/confine/watchdog.h"
 

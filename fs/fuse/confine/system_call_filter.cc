@@ -21,7 +21,7 @@
 
 #include <fmt/core.h>
 
-#include "fs/core/file.h"
+#include "fs/core/files/file.h"
 #include "fs/fuse/confine/allowed_calls.h"
 
 namespace framefs::fuse {

@@ -1,6 +1,6 @@
 #include <cerrno>
 
-#include "fs/core/file.h"
+#include "fs/core/files/file.h"
 #include "fs/fuse/confine/system_call_filter.h"
 
 namespace framefs::fuse {

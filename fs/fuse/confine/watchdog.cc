@@ -13,7 +13,7 @@
 #include <string>
 
 #include "codec/core/parse_number.h"
-#include "fs/core/mount_table.h"
+#include "fs/core/files/mount_table.h"
 #include "fs/fuse/ops/handle_opener.h"
 
 namespace framefs::fuse {

@@ -10,8 +10,8 @@
 #include <string_view>
 #include <utility>
 
-#include "fs/core/file.h"
-#include "fs/core/guarded.h"
+#include "fs/core/files/file.h"
+#include "fs/core/threads/guarded.h"
 #include "fs/fuse/confine/watchdog_messages.h"
 #include "fs/net/credentials/credential_access.h"
 

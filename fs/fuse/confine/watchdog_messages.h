@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "fs/core/file.h"
+#include "fs/core/files/file.h"
 
 namespace framefs::fuse {
 

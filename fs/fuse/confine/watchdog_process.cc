@@ -24,10 +24,10 @@
 #include <fmt/core.h>
 
 #include "codec/core/parse_number.h"
-#include "fs/core/error_map.h"
-#include "fs/core/fusermount.h"
-#include "fs/core/log.h"
-#include "fs/core/mount_table.h"
+#include "fs/core/diagnostics/error_map.h"
+#include "fs/core/diagnostics/log.h"
+#include "fs/core/files/fusermount.h"
+#include "fs/core/files/mount_table.h"
 #include "fs/fuse/confine/watchdog.h"
 #include "fs/fuse/confine/watchdog_messages.h"
 #include "fs/fuse/ops/handle_opener.h"

@@ -17,9 +17,9 @@
 
 #include <fuse_lowlevel.h>
 
-#include "fs/core/error_map.h"
-#include "fs/core/log.h"
-#include "fs/core/may_wait.h"
+#include "fs/core/diagnostics/error_map.h"
+#include "fs/core/diagnostics/log.h"
+#include "fs/core/threads/may_wait.h"
 #include "fs/fuse/ops/generation.h"
 #include "fs/fuse/ops/handles.h"
 #include "fs/fuse/ops/immutable.h"

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "fs/core/file.h"
+#include "fs/core/files/file.h"
 #include "fs/source/handle_format.h"
 
 namespace framefs::fuse {

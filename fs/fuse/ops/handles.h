@@ -5,8 +5,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "fs/core/descriptor_shares.h"
-#include "fs/core/guarded.h"
+#include "fs/core/resources/descriptor_shares.h"
+#include "fs/core/threads/guarded.h"
 #include "fs/tree/filesystem.h"
 
 namespace framefs::fuse {

@@ -4,9 +4,9 @@
 
 #include <filesystem>
 
-#include "fs/core/file.h"
-#include "fs/core/guarded.h"
-#include "fs/core/log.h"
+#include "fs/core/diagnostics/log.h"
+#include "fs/core/files/file.h"
+#include "fs/core/threads/guarded.h"
 #include "fs/fuse/confine/watchdog.h"
 #include "fs/read/read_pattern.h"
 

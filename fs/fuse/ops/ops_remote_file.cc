@@ -3,7 +3,7 @@
 
 #include <cerrno>
 
-#include "fs/core/interrupt.h"
+#include "fs/core/threads/interrupt.h"
 #include "fs/fuse/ops/operations.h"
 #include "fs/fuse/session/remote_mount.h"
 #include "fs/fuse/session/sender.h"

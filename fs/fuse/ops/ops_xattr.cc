@@ -11,7 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "codec/core/parse_number.h"
-#include "fs/core/may_wait.h"
+#include "fs/core/threads/may_wait.h"
 #include "fs/fuse/ops/answer.h"
 #include "fs/fuse/ops/commit_attribute.h"
 #include "fs/fuse/ops/operations.h"

@@ -5,7 +5,7 @@
 
 #include <fuse_lowlevel.h>
 
-#include "fs/core/guarded.h"
+#include "fs/core/threads/guarded.h"
 #include "fs/tree/content/open_file.h"
 
 namespace framefs::fuse {

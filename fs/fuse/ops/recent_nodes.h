@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "fs/core/guarded.h"
+#include "fs/core/threads/guarded.h"
 #include "fs/tree/nodes/node.h"
 
 namespace framefs::fuse {

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "fs/core/background_thread.h"
+#include "fs/core/threads/background_thread.h"
 
 namespace framefs::fuse {
 namespace {

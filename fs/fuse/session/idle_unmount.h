@@ -5,7 +5,7 @@
 #include <functional>
 #include <thread>
 
-#include "fs/core/guarded.h"
+#include "fs/core/threads/guarded.h"
 
 namespace framefs::fuse {
 

@@ -14,8 +14,8 @@
 #include <system_error>
 
 #include "codec/core/parse_number.h"
-#include "fs/core/file.h"
-#include "fs/core/mount_table.h"
+#include "fs/core/files/file.h"
+#include "fs/core/files/mount_table.h"
 
 namespace framefs::fuse {
 namespace {

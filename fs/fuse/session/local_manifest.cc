@@ -11,8 +11,8 @@
 
 #include <fmt/core.h>
 
-#include "fs/core/error_map.h"
-#include "fs/core/file.h"
+#include "fs/core/diagnostics/error_map.h"
+#include "fs/core/files/file.h"
 #include "fs/net/store/manifest.h"
 #include "fs/remote/object_head.h"
 #include "fs/source/suffixes.h"

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "codec/core/limits.h"
-#include "fs/core/log.h"
+#include "fs/core/diagnostics/log.h"
 #include "fs/source/known_summaries.h"
 #include "fs/source/source_root.h"
 

@@ -2,7 +2,7 @@
 
 #include <cerrno>
 
-#include "fs/core/file.h"
+#include "fs/core/files/file.h"
 
 namespace framefs::fuse {
 namespace {

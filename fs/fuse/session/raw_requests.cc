@@ -11,7 +11,7 @@
 #include <cstring>
 #include <span>
 
-#include "fs/core/file.h"
+#include "fs/core/files/file.h"
 
 namespace framefs::fuse {
 namespace {

@@ -8,7 +8,7 @@
 
 #include <fuse_lowlevel.h>
 
-#include "fs/core/log.h"
+#include "fs/core/diagnostics/log.h"
 #include "fs/fuse/ops/answer.h"
 #include "fs/fuse/ops/handles.h"
 #include "fs/fuse/ops/immutable.h"

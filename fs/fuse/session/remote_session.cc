@@ -5,7 +5,7 @@
 
 #include <fuse_lowlevel.h>
 
-#include "fs/core/heap.h"
+#include "fs/core/resources/heap.h"
 #include "fs/fuse/confine/sandbox.h"
 #include "fs/fuse/confine/watchdog_access.h"
 #include "fs/fuse/ops/operations.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "fs/core/counters.h"
+#include "fs/core/diagnostics/counters.h"
 #include "fs/core/mount_options.h"
 #include "fs/fuse/ops/stats_attribute.h"
 #include "fs/tree/activity.h"

@@ -21,10 +21,10 @@
 #include <utility>
 #include <vector>
 
-#include "fs/core/background_thread.h"
-#include "fs/core/file.h"
-#include "fs/core/guarded.h"
-#include "fs/core/may_wait.h"
+#include "fs/core/files/file.h"
+#include "fs/core/threads/background_thread.h"
+#include "fs/core/threads/guarded.h"
+#include "fs/core/threads/may_wait.h"
 #include "fs/fuse/session/end_signals.h"
 #include "fs/fuse/session/raw_requests.h"
 #include "fs/fuse/session/waiting_requests.h"

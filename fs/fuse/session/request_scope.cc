@@ -13,7 +13,7 @@
 
 #include <fmt/core.h>
 
-#include "fs/core/file.h"
+#include "fs/core/files/file.h"
 #include "fs/fuse/session/end_signals.h"
 
 namespace framefs::fuse {

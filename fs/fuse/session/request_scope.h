@@ -7,7 +7,7 @@
 #include <fuse_lowlevel.h>
 
 #include "codec/core/work_budget.h"
-#include "fs/core/interrupt.h"
+#include "fs/core/threads/interrupt.h"
 
 namespace framefs::fuse {
 

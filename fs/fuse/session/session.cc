@@ -15,7 +15,7 @@
 
 #include <fuse_lowlevel.h>
 
-#include "fs/core/heap.h"
+#include "fs/core/resources/heap.h"
 #include "fs/fuse/confine/own_namespace.h"
 #include "fs/fuse/confine/sandbox.h"
 #include "fs/fuse/confine/watchdog.h"

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "codec/core/result.h"
-#include "fs/core/file.h"
-#include "fs/core/log.h"
+#include "fs/core/diagnostics/log.h"
+#include "fs/core/files/file.h"
 #include "fs/core/mount_options.h"
 #include "fs/net/credentials/aws_environment.h"
 #include "fs/write/losses.h"

@@ -13,8 +13,8 @@
 
 #include <fmt/core.h>
 
-#include "fs/core/background_thread.h"
-#include "fs/core/error_map.h"
+#include "fs/core/diagnostics/error_map.h"
+#include "fs/core/threads/background_thread.h"
 #include "fs/fuse/confine/own_namespace.h"
 #include "fs/fuse/confine/sandbox.h"
 #include "fs/fuse/session/end_signals.h"

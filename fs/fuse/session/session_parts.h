@@ -8,8 +8,8 @@
 
 #include <fuse_lowlevel.h>
 
-#include "fs/core/file.h"
-#include "fs/core/log.h"
+#include "fs/core/diagnostics/log.h"
+#include "fs/core/files/file.h"
 #include "fs/core/mount_options.h"
 #include "fs/fuse/confine/watchdog.h"
 #include "fs/fuse/ops/kernel_readahead.h"

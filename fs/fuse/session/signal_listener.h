@@ -5,7 +5,7 @@
 #include <map>
 
 #include "codec/core/result.h"
-#include "fs/core/file.h"
+#include "fs/core/files/file.h"
 
 namespace framefs::fuse {
 

@@ -4,8 +4,8 @@
 #include <chrono>
 #include <utility>
 
-#include "fs/core/background_thread.h"
-#include "fs/core/interrupt.h"
+#include "fs/core/threads/background_thread.h"
+#include "fs/core/threads/interrupt.h"
 
 namespace framefs::fuse {
 namespace {

@@ -6,7 +6,7 @@
 #include <thread>
 #include <unordered_map>
 
-#include "fs/core/guarded.h"
+#include "fs/core/threads/guarded.h"
 #include "fs/tree/nodes/node.h"
 
 namespace framefs::fuse {

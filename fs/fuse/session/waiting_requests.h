@@ -6,8 +6,8 @@
 
 #include <fuse_lowlevel.h>
 
-#include "fs/core/guarded.h"
-#include "fs/core/task_threads.h"
+#include "fs/core/threads/guarded.h"
+#include "fs/core/threads/task_threads.h"
 
 namespace framefs::fuse {
 

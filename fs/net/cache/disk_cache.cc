@@ -17,8 +17,8 @@
 #include <fmt/core.h>
 
 #include "codec/core/parse_number.h"
-#include "fs/core/background_thread.h"
-#include "fs/core/error_map.h"
+#include "fs/core/diagnostics/error_map.h"
+#include "fs/core/threads/background_thread.h"
 
 namespace framefs::net {
 namespace {

@@ -9,9 +9,9 @@
 #include <thread>
 #include <vector>
 
-#include "fs/core/file.h"
-#include "fs/core/guarded.h"
-#include "fs/core/log.h"
+#include "fs/core/diagnostics/log.h"
+#include "fs/core/files/file.h"
+#include "fs/core/threads/guarded.h"
 #include "fs/net/cache/cache_index.h"
 #include "fs/net/cache/part_cache.h"
 #include "fs/net/result.h"

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "fs/core/guarded.h"
+#include "fs/core/threads/guarded.h"
 #include "fs/net/cache/content_key.h"
 #include "fs/net/cache/object_ranges.h"
 #include "fs/net/cache/part_store.h"

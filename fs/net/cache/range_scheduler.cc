@@ -7,8 +7,8 @@
 #include <optional>
 #include <utility>
 
-#include "fs/core/file.h"
-#include "fs/core/interrupt.h"
+#include "fs/core/files/file.h"
+#include "fs/core/threads/interrupt.h"
 #include "fs/net/store/object_store.h"
 
 namespace framefs::net {

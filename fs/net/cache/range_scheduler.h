@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "codec/core/byte_source.h"
-#include "fs/core/guarded.h"
+#include "fs/core/threads/guarded.h"
 #include "fs/net/cache/ahead_budget.h"
 #include "fs/net/cache/fetch_plan.h"
 #include "fs/net/cache/flight_table.h"

@@ -6,7 +6,7 @@
 #include <sstream>
 #include <utility>
 
-#include "fs/core/file.h"
+#include "fs/core/files/file.h"
 
 namespace framefs::net {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "fs/core/file.h"
+#include "fs/core/files/file.h"
 #include "fs/net/credentials/credential_json.h"
 
 namespace framefs::net {

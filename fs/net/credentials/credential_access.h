@@ -3,7 +3,7 @@
 #include <memory>
 #include <string>
 
-#include "fs/core/file.h"
+#include "fs/core/files/file.h"
 #include "fs/net/result.h"
 
 namespace framefs::net {

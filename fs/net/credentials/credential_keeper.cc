@@ -4,8 +4,8 @@
 #include <cerrno>
 #include <utility>
 
-#include "fs/core/background_thread.h"
-#include "fs/core/file.h"
+#include "fs/core/files/file.h"
+#include "fs/core/threads/background_thread.h"
 
 namespace framefs::net {
 namespace {

@@ -6,7 +6,7 @@
 #include <memory>
 #include <thread>
 
-#include "fs/core/guarded.h"
+#include "fs/core/threads/guarded.h"
 #include "fs/net/credentials/credentials.h"
 
 namespace framefs::net {

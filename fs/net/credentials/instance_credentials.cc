@@ -4,7 +4,7 @@
 #include <chrono>
 #include <utility>
 
-#include "fs/core/file.h"
+#include "fs/core/files/file.h"
 #include "fs/net/credentials/credential_json.h"
 
 namespace framefs::net {

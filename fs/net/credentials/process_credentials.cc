@@ -8,7 +8,7 @@
 #include <chrono>
 #include <thread>
 
-#include "fs/core/file.h"
+#include "fs/core/files/file.h"
 #include "fs/net/credentials/credential_json.h"
 
 namespace framefs::net {

@@ -3,7 +3,7 @@
 #include <cerrno>
 #include <vector>
 
-#include "fs/core/file.h"
+#include "fs/core/files/file.h"
 #include "fs/net/credentials/sts.h"
 #include "fs/net/http/server_clock.h"
 

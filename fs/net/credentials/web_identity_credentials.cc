@@ -3,7 +3,7 @@
 #include <array>
 #include <cerrno>
 
-#include "fs/core/file.h"
+#include "fs/core/files/file.h"
 #include "fs/net/credentials/sts.h"
 
 namespace framefs::net {

@@ -3,7 +3,7 @@
 #include <cerrno>
 #include <charconv>
 
-#include "fs/core/file.h"
+#include "fs/core/files/file.h"
 
 namespace framefs::net {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "fs/core/heap.h"
+#include "fs/core/resources/heap.h"
 #include "fs/net/cache/fetch_plan.h"
 
 namespace framefs::net {

@@ -5,8 +5,8 @@
 #include <memory>
 #include <vector>
 
-#include "fs/core/heap.h"
-#include "fs/core/idle_memory.h"
+#include "fs/core/resources/heap.h"
+#include "fs/core/resources/idle_memory.h"
 
 namespace framefs::net {
 

@@ -8,8 +8,8 @@
 #include <span>
 #include <utility>
 
-#include "fs/core/file.h"
-#include "fs/core/heap.h"
+#include "fs/core/files/file.h"
+#include "fs/core/resources/heap.h"
 #include "fs/net/http/public_address.h"
 
 namespace framefs::net {

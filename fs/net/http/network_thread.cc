@@ -8,8 +8,8 @@
 #include <string>
 #include <utility>
 
-#include "fs/core/background_thread.h"
-#include "fs/core/file.h"
+#include "fs/core/files/file.h"
+#include "fs/core/threads/background_thread.h"
 #include "fs/net/http/curl_transfer.h"
 #include "fs/net/http/system_certificates.h"
 

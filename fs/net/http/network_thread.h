@@ -8,7 +8,7 @@
 #include <variant>
 #include <vector>
 
-#include "fs/core/guarded.h"
+#include "fs/core/threads/guarded.h"
 #include "fs/net/http/body_pool.h"
 #include "fs/net/http/spare_connections.h"
 #include "fs/net/http/transport.h"

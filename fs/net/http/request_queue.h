@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "fs/core/guarded.h"
+#include "fs/core/threads/guarded.h"
 #include "fs/net/http/call.h"
 #include "fs/net/http/call_retries.h"
 #include "fs/net/http/latency_model.h"

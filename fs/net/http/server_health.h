@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 
-#include "fs/core/guarded.h"
-#include "fs/core/log.h"
+#include "fs/core/diagnostics/log.h"
+#include "fs/core/threads/guarded.h"
 
 namespace framefs::net {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "fs/core/file.h"
+#include "fs/core/files/file.h"
 
 namespace framefs::net {
 

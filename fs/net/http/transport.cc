@@ -5,8 +5,8 @@
 #include <optional>
 #include <utility>
 
-#include "fs/core/file.h"
-#include "fs/core/guarded.h"
+#include "fs/core/files/file.h"
+#include "fs/core/threads/guarded.h"
 
 namespace framefs::net {
 namespace {

@@ -9,8 +9,8 @@
 
 #include <pugixml.hpp>
 
-#include "fs/core/file.h"
-#include "fs/core/interrupt.h"
+#include "fs/core/files/file.h"
+#include "fs/core/threads/interrupt.h"
 #include "fs/net/http/percent.h"
 #include "fs/net/http/timestamp.h"
 #include "fs/net/store/xml_text.h"

@@ -5,8 +5,8 @@
 #include <optional>
 #include <string_view>
 
-#include "fs/core/file.h"
-#include "fs/core/interrupt.h"
+#include "fs/core/files/file.h"
+#include "fs/core/threads/interrupt.h"
 
 namespace framefs::net {
 namespace {

@@ -6,7 +6,7 @@
 #include <memory>
 #include <utility>
 
-#include "fs/core/guarded.h"
+#include "fs/core/threads/guarded.h"
 #include "fs/net/http/http_message.h"
 #include "fs/net/result.h"
 

@@ -6,7 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "fs/core/file.h"
+#include "fs/core/files/file.h"
 #include "fs/net/http/timestamp.h"
 #include "fs/net/store/base64.h"
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "codec/core/parse_number.h"
-#include "fs/core/file.h"
+#include "fs/core/files/file.h"
 #include "fs/net/http/answer_check.h"
 #include "fs/net/http/timestamp.h"
 

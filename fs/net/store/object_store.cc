@@ -6,9 +6,9 @@
 #include <optional>
 #include <utility>
 
-#include "fs/core/file.h"
-#include "fs/core/guarded.h"
-#include "fs/core/interrupt.h"
+#include "fs/core/files/file.h"
+#include "fs/core/threads/guarded.h"
+#include "fs/core/threads/interrupt.h"
 
 namespace framefs::net {
 

@@ -3,7 +3,7 @@
 #include <functional>
 #include <utility>
 
-#include "fs/core/guarded.h"
+#include "fs/core/threads/guarded.h"
 #include "fs/net/cache/sequential_streams.h"
 #include "fs/net/http/call.h"
 #include "fs/net/store/object_version.h"

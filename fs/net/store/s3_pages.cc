@@ -4,8 +4,8 @@
 #include <string>
 #include <utility>
 
-#include "fs/core/file.h"
-#include "fs/core/interrupt.h"
+#include "fs/core/files/file.h"
+#include "fs/core/threads/interrupt.h"
 #include "fs/net/store/s3_listing.h"
 #include "fs/net/store/s3_store.h"
 #include "fs/net/store/xml_text.h"

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "fs/core/guarded.h"
+#include "fs/core/threads/guarded.h"
 #include "fs/net/credentials/credential_keeper.h"
 #include "fs/net/http/request_queue.h"
 #include "fs/net/http/server_clock.h"

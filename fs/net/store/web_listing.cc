@@ -7,8 +7,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "fs/core/file.h"
-#include "fs/core/interrupt.h"
+#include "fs/core/files/file.h"
+#include "fs/core/threads/interrupt.h"
 #include "fs/net/http/percent.h"
 #include "fs/net/http/timestamp.h"
 

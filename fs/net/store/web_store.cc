@@ -8,8 +8,8 @@
 #include <optional>
 #include <utility>
 
-#include "fs/core/file.h"
-#include "fs/core/interrupt.h"
+#include "fs/core/files/file.h"
+#include "fs/core/threads/interrupt.h"
 #include "fs/net/http/answer_check.h"
 #include "fs/net/http/percent.h"
 #include "fs/net/store/dav_listing.h"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "fs/core/guarded.h"
+#include "fs/core/threads/guarded.h"
 #include "fs/net/http/request_queue.h"
 #include "fs/net/store/manifest_table.h"
 #include "fs/net/store/object_open.h"

@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "fs/core/file.h"
-#include "fs/core/guarded.h"
-#include "fs/core/task_threads.h"
+#include "fs/core/files/file.h"
+#include "fs/core/threads/guarded.h"
+#include "fs/core/threads/task_threads.h"
 #include "fs/tree/nodes/node_locator.h"
 #include "fs/write/new_frame_policy.h"
 

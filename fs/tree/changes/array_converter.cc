@@ -9,8 +9,8 @@
 
 #include "codec/array/npy_header.h"
 #include "codec/array/npy_input.h"
-#include "fs/core/file_attributes.h"
-#include "fs/core/file_sink.h"
+#include "fs/core/files/file_attributes.h"
+#include "fs/core/files/file_sink.h"
 #include "fs/tree/names/shown_stat.h"
 #include "fs/view/cached_frame.h"
 #include "fs/view/frame_view.h"

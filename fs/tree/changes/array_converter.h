@@ -2,9 +2,9 @@
 
 #include <vector>
 
-#include "fs/core/file.h"
-#include "fs/core/log.h"
-#include "fs/core/worker_pool.h"
+#include "fs/core/diagnostics/log.h"
+#include "fs/core/files/file.h"
+#include "fs/core/threads/worker_pool.h"
 #include "fs/tree/changes/array_candidates.h"
 #include "fs/tree/changes/array_places.h"
 #include "fs/tree/nodes/node_locator.h"

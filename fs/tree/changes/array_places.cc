@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "fs/core/may_wait.h"
+#include "fs/core/threads/may_wait.h"
 #include "fs/source/directory_changes.h"
 
 namespace framefs::fs {

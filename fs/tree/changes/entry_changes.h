@@ -6,8 +6,8 @@
 #include <string>
 #include <thread>
 
-#include "fs/core/guarded.h"
-#include "fs/core/interrupt.h"
+#include "fs/core/threads/guarded.h"
+#include "fs/core/threads/interrupt.h"
 #include "fs/tree/changes/array_candidates.h"
 #include "fs/tree/changes/new_names.h"
 #include "fs/tree/changes/parent_folders.h"

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "codec/frame/frame_writer.h"
-#include "fs/core/file_attributes.h"
-#include "fs/core/file_sink.h"
+#include "fs/core/files/file_attributes.h"
+#include "fs/core/files/file_sink.h"
 #include "fs/source/acl_access.h"
 #include "fs/source/directory_changes.h"
 

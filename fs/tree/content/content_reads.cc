@@ -5,7 +5,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "fs/core/log.h"
+#include "fs/core/diagnostics/log.h"
 #include "fs/core/retries.h"
 
 namespace framefs::fs {

@@ -8,7 +8,7 @@
 
 #include "codec/core/limits.h"
 #include "codec/frame/frame.h"
-#include "fs/core/file.h"
+#include "fs/core/files/file.h"
 #include "fs/source/frame_origin.h"
 
 namespace framefs::fs {

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "fs/core/cases.h"
-#include "fs/core/may_wait.h"
 #include "fs/core/retries.h"
+#include "fs/core/threads/may_wait.h"
 
 namespace framefs::fs {
 namespace {

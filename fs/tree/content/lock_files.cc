@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "fs/core/may_wait.h"
+#include "fs/core/threads/may_wait.h"
 #include "fs/tree/names/shown_stat.h"
 
 namespace framefs::fs {

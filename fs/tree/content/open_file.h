@@ -3,8 +3,8 @@
 #include <memory>
 #include <utility>
 
-#include "fs/core/descriptor_shares.h"
-#include "fs/core/guarded.h"
+#include "fs/core/resources/descriptor_shares.h"
+#include "fs/core/threads/guarded.h"
 #include "fs/read/read_pattern.h"
 #include "fs/source/backing_file.h"
 #include "fs/source/folder.h"

@@ -7,9 +7,9 @@
 #include <optional>
 #include <span>
 
-#include "fs/core/counters.h"
-#include "fs/core/guarded.h"
-#include "fs/core/task_threads.h"
+#include "fs/core/diagnostics/counters.h"
+#include "fs/core/threads/guarded.h"
+#include "fs/core/threads/task_threads.h"
 #include "fs/read/read_result.h"
 #include "fs/tree/content/open_file.h"
 #include "fs/tree/content/recent_stores.h"

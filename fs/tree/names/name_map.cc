@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "fs/core/descriptor_shares.h"
+#include "fs/core/resources/descriptor_shares.h"
 #include "fs/source/suffixes.h"
 
 namespace framefs::fs {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "fs/core/worker_pool.h"
+#include "fs/core/threads/worker_pool.h"
 #include "fs/source/folder.h"
 #include "fs/tree/names/shown_listing.h"
 #include "fs/tree/names/shown_names.h"

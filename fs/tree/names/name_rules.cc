@@ -5,7 +5,7 @@
 
 #include <fmt/core.h>
 
-#include "fs/core/file.h"
+#include "fs/core/files/file.h"
 
 namespace framefs::fs {
 

@@ -4,9 +4,9 @@
 #include <string>
 #include <unordered_set>
 
-#include "fs/core/guarded.h"
-#include "fs/core/log.h"
+#include "fs/core/diagnostics/log.h"
 #include "fs/core/mount_options.h"
+#include "fs/core/threads/guarded.h"
 #include "fs/source/as_is_names.h"
 #include "fs/source/suffixes.h"
 #include "fs/tree/names/name_map.h"

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "fs/core/file.h"
+#include "fs/core/files/file.h"
 #include "fs/tree/nodes/node.h"
 
 namespace framefs::fs {

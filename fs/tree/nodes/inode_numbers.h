@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "fs/core/guarded.h"
+#include "fs/core/threads/guarded.h"
 
 namespace framefs::fs {
 

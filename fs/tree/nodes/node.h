@@ -4,9 +4,9 @@
 #include <memory>
 #include <optional>
 
-#include "fs/core/compact_string.h"
-#include "fs/core/file.h"
-#include "fs/core/lazy_guarded.h"
+#include "fs/core/files/file.h"
+#include "fs/core/resources/compact_string.h"
+#include "fs/core/threads/lazy_guarded.h"
 #include "fs/read/content_id.h"
 #include "fs/tree/nodes/exported_number.h"
 #include "fs/tree/nodes/node_key.h"

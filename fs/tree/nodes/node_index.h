@@ -6,7 +6,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "fs/core/file.h"
+#include "fs/core/files/file.h"
 #include "fs/tree/nodes/node.h"
 
 namespace framefs::fs {

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "fs/core/compact_string.h"
+#include "fs/core/resources/compact_string.h"
 #include "fs/tree/names/shown_names.h"
 
 namespace framefs::fs {

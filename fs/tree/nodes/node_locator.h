@@ -7,9 +7,9 @@
 #include <memory>
 #include <string>
 
-#include "fs/core/guarded.h"
-#include "fs/core/log.h"
+#include "fs/core/diagnostics/log.h"
 #include "fs/core/retries.h"
+#include "fs/core/threads/guarded.h"
 #include "fs/source/backing_file.h"
 #include "fs/source/source_handles.h"
 #include "fs/source/source_root.h"

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "fs/core/heap.h"
+#include "fs/core/resources/heap.h"
 
 namespace framefs::fs {
 namespace {

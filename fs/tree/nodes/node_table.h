@@ -9,8 +9,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "fs/core/file.h"
-#include "fs/core/guarded.h"
+#include "fs/core/files/file.h"
+#include "fs/core/threads/guarded.h"
 #include "fs/tree/nodes/forgotten_nodes.h"
 #include "fs/tree/nodes/held_files.h"
 #include "fs/tree/nodes/node.h"

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "codec/core/limits.h"
-#include "fs/core/log.h"
+#include "fs/core/diagnostics/log.h"
 #include "fs/read/content_id.h"
 #include "fs/read/decode_cache.h"
 #include "fs/source/container_folder.h"

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "fs/core/file.h"
+#include "fs/core/files/file.h"
 
 namespace framefs::fs {
 

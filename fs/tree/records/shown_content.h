@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "fs/core/file.h"
+#include "fs/core/files/file.h"
 #include "fs/read/content_id.h"
 #include "fs/view/view.h"
 

@@ -3,7 +3,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "fs/core/file.h"
+#include "fs/core/files/file.h"
 
 namespace framefs::fs {
 

@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "codec/frame/frame_writer.h"
-#include "fs/core/error_map.h"
+#include "fs/core/diagnostics/error_map.h"
 
 namespace framefs::fs {
 

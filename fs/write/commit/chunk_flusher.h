@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "codec/chunk/encode_params.h"
-#include "fs/core/guarded.h"
+#include "fs/core/threads/guarded.h"
 #include "fs/read/content_id.h"
 #include "fs/write/commit/chunk_writer.h"
 #include "fs/write/commit/commit_counters.h"

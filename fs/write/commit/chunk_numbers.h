@@ -8,7 +8,7 @@
 
 #include "codec/core/result.h"
 #include "codec/frame/frame_space.h"
-#include "fs/core/guarded.h"
+#include "fs/core/threads/guarded.h"
 
 namespace framefs::fs {
 

@@ -9,8 +9,8 @@
 #include "codec/core/result.h"
 #include "codec/core/units.h"
 #include "codec/frame/frame_space.h"
-#include "fs/core/file.h"
-#include "fs/core/guarded.h"
+#include "fs/core/files/file.h"
+#include "fs/core/threads/guarded.h"
 
 namespace framefs::fs {
 

@@ -10,9 +10,9 @@
 
 #include "codec/chunk/chunk_encoder.h"
 #include "codec/chunk/chunk_update.h"
-#include "fs/core/counters.h"
-#include "fs/core/idle_pool.h"
-#include "fs/core/worker_pool.h"
+#include "fs/core/diagnostics/counters.h"
+#include "fs/core/resources/idle_pool.h"
+#include "fs/core/threads/worker_pool.h"
 #include "fs/read/buffer_pool.h"
 #include "fs/write/commit/frame_backend.h"
 #include "fs/write/commit/store_budget.h"

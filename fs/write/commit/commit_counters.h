@@ -1,6 +1,6 @@
 #pragma once
 
-#include "fs/core/counters.h"
+#include "fs/core/diagnostics/counters.h"
 
 namespace framefs::fs {
 

@@ -13,8 +13,8 @@
 #include "codec/core/byte_source.h"
 #include "codec/core/units.h"
 #include "codec/frame/frame_header.h"
-#include "fs/core/file.h"
-#include "fs/core/guarded.h"
+#include "fs/core/files/file.h"
+#include "fs/core/threads/guarded.h"
 
 namespace framefs::fs {
 

@@ -6,7 +6,7 @@
 #include <array>
 
 #include "codec/frame/trailer_layout.h"
-#include "fs/core/file_sink.h"
+#include "fs/core/files/file_sink.h"
 
 namespace framefs::fs {
 

@@ -11,7 +11,7 @@
 #include "codec/core/byte_source.h"
 #include "codec/core/units.h"
 #include "codec/frame/frame_header.h"
-#include "fs/core/file.h"
+#include "fs/core/files/file.h"
 #include "fs/write/commit/committed_state.h"
 
 namespace framefs::fs {

@@ -12,7 +12,7 @@
 
 #include "codec/frame/frame_header.h"
 #include "codec/frame/metalayer.h"
-#include "fs/core/file.h"
+#include "fs/core/files/file.h"
 #include "fs/write/overlay/stored_checksums.h"
 
 namespace framefs::fs {

@@ -9,7 +9,7 @@
 #include <limits>
 #include <utility>
 
-#include "fs/core/may_wait.h"
+#include "fs/core/threads/may_wait.h"
 
 namespace framefs::fs {
 namespace {

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "fs/core/guarded.h"
+#include "fs/core/threads/guarded.h"
 #include "fs/read/content_id.h"
 #include "fs/write/commit/chunk_flusher.h"
 #include "fs/write/commit/commit_counters.h"

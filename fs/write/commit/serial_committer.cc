@@ -3,8 +3,8 @@
 #include <cerrno>
 #include <limits>
 
-#include "fs/core/interrupt.h"
-#include "fs/core/may_wait.h"
+#include "fs/core/threads/interrupt.h"
+#include "fs/core/threads/may_wait.h"
 
 namespace framefs::fs {
 

@@ -3,7 +3,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "fs/core/error_map.h"
+#include "fs/core/diagnostics/error_map.h"
 
 namespace framefs::fs {
 

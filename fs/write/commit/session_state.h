@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "fs/core/guarded.h"
+#include "fs/core/threads/guarded.h"
 #include "fs/read/content_id.h"
 #include "fs/write/commit/frame_backend.h"
 #include "fs/write/overlay/chunk_overlay.h"

@@ -14,8 +14,8 @@
 #include "codec/frame/chunk_space.h"
 #include "codec/frame/frame_index.h"
 #include "codec/frame/frame_trailer.h"
-#include "fs/core/file_attributes.h"
-#include "fs/core/file_sink.h"
+#include "fs/core/files/file_attributes.h"
+#include "fs/core/files/file_sink.h"
 
 namespace framefs::fs {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "fs/core/guarded.h"
+#include "fs/core/threads/guarded.h"
 
 namespace framefs::fs {
 

@@ -5,8 +5,8 @@
 #include <unordered_map>
 
 #include "codec/core/result.h"
-#include "fs/core/file.h"
-#include "fs/core/guarded.h"
+#include "fs/core/files/file.h"
+#include "fs/core/threads/guarded.h"
 
 namespace framefs::fs {
 

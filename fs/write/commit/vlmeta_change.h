@@ -8,7 +8,7 @@
 
 #include "codec/core/result.h"
 #include "codec/frame/metalayer.h"
-#include "fs/core/file.h"
+#include "fs/core/files/file.h"
 
 namespace framefs::fs {
 

@@ -16,7 +16,7 @@
 
 #include "codec/core/units.h"
 #include "codec/frame/metalayer.h"
-#include "fs/core/file.h"
+#include "fs/core/files/file.h"
 #include "fs/read/content_id.h"
 #include "fs/write/overlay/dirty_chunk.h"
 #include "fs/write/overlay/shared_entries.h"

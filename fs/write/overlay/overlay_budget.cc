@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "fs/core/heap.h"
+#include "fs/core/resources/heap.h"
 
 namespace framefs::fs {
 namespace {
@@ -10,7 +10,7 @@ namespace {
 // Memory for the chunks being stored, two or three for each CPU that encodes them.
 constexpr std::uint64_t kMaxKeptBytes = 16u << 20;
 constexpr std::uint64_t kKeptShare = 8;
-// Smaller memory comes from the heap, see core/heap.
+// Smaller memory comes from the heap, see core/resources/heap.
 constexpr std::size_t kMinKeptBytes = 64u << 10;
 // The share of the limit that is reserved for frames that use little.
 constexpr std::uint64_t kReservedShare = 4;

@@ -8,7 +8,7 @@
 #include <optional>
 #include <utility>
 
-#include "fs/core/guarded.h"
+#include "fs/core/threads/guarded.h"
 #include "fs/read/buffer_pool.h"
 
 namespace framefs::fs {

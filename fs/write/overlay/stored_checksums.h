@@ -12,7 +12,7 @@
 #include "codec/frame/chunk_checksums.h"
 #include "codec/frame/frame_header.h"
 #include "codec/frame/metalayer.h"
-#include "fs/core/guarded.h"
+#include "fs/core/threads/guarded.h"
 
 namespace framefs::fs {
 

@@ -8,8 +8,8 @@
 #include <cerrno>
 #include <thread>
 
-#include "fs/core/interrupt.h"
-#include "fs/core/lock_holder.h"
+#include "fs/core/diagnostics/lock_holder.h"
+#include "fs/core/threads/interrupt.h"
 
 namespace framefs::fs {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <functional>
 
-#include "fs/core/file.h"
+#include "fs/core/files/file.h"
 
 namespace framefs::fs {
 

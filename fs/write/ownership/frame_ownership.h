@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "fs/core/guarded.h"
+#include "fs/core/threads/guarded.h"
 #include "fs/source/blosc2_lock.h"
 #include "fs/write/ownership/frame_lock.h"
 

@@ -2,8 +2,8 @@
 
 #include <cerrno>
 
-#include "fs/core/interrupt.h"
-#include "fs/core/may_wait.h"
+#include "fs/core/threads/interrupt.h"
+#include "fs/core/threads/may_wait.h"
 
 namespace framefs::fs {
 

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "codec/core/result.h"
-#include "fs/core/guarded.h"
+#include "fs/core/threads/guarded.h"
 #include "fs/write/ownership/frame_ownership.h"
 #include "fs/write/ownership/session_lock.h"
 

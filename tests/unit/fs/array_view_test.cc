@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "fs/core/error_map.h"
+#include "fs/core/diagnostics/error_map.h"
 #include "tests/support/array_metalayer.h"
 #include "tests/support/catch.h"
 #include "tests/support/fetched_layers.h"

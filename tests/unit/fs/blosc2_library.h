@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <filesystem>
 
-#include "fs/core/file.h"
+#include "fs/core/files/file.h"
 #include "fs/source/blosc2_lock.h"
 #include "tests/support/catch.h"
 

@@ -12,7 +12,7 @@
 #include <string>
 #include <thread>
 
-#include "fs/core/interrupt.h"
+#include "fs/core/threads/interrupt.h"
 #include "fs/write/ownership/frame_ownership.h"
 #include "tests/support/catch.h"
 #include "tests/support/read_file.h"

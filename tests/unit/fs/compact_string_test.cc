@@ -1,4 +1,4 @@
-#include "fs/core/compact_string.h"
+#include "fs/core/resources/compact_string.h"
 
 #include <string>
 #include <utility>

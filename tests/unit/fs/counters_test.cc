@@ -1,4 +1,4 @@
-#include "fs/core/counters.h"
+#include "fs/core/diagnostics/counters.h"
 
 #include "tests/support/catch.h"
 

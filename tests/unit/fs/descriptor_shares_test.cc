@@ -1,4 +1,4 @@
-#include "fs/core/descriptor_shares.h"
+#include "fs/core/resources/descriptor_shares.h"
 
 #include <fcntl.h>
 #include <sys/resource.h>

@@ -1,9 +1,9 @@
-#include "fs/core/error_map.h"
+#include "fs/core/diagnostics/error_map.h"
 
 #include <cerrno>
 #include <utility>
 
-#include "fs/core/file.h"
+#include "fs/core/files/file.h"
 #include "tests/support/catch.h"
 
 namespace framefs::fs::error_map_test {

@@ -4,8 +4,8 @@
 #include <cerrno>
 #include <vector>
 
-#include "fs/core/file.h"
-#include "fs/core/shared_window.h"
+#include "fs/core/files/file.h"
+#include "fs/core/files/shared_window.h"
 #include "tests/support/catch.h"
 
 namespace framefs::fs::fetched_runs_test {

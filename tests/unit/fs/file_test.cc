@@ -1,4 +1,4 @@
-#include "fs/core/file.h"
+#include "fs/core/files/file.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

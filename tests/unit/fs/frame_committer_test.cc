@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "fs/core/error_map.h"
+#include "fs/core/diagnostics/error_map.h"
 #include "tests/support/catch.h"
 #include "tests/support/file_size_limit.h"
 #include "tests/support/sample_data.h"

@@ -11,7 +11,7 @@
 #include <thread>
 #include <utility>
 
-#include "fs/core/interrupt.h"
+#include "fs/core/threads/interrupt.h"
 #include "tests/support/catch.h"
 #include "tests/support/temp_directory.h"
 #include "tests/support/threads.h"

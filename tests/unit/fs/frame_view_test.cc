@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "codec/core/work_budget.h"
-#include "fs/core/error_map.h"
+#include "fs/core/diagnostics/error_map.h"
 #include "tests/support/catch.h"
 #include "tests/support/frame_builder.h"
 #include "tests/support/random_seed.h"

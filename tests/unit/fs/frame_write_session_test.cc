@@ -10,7 +10,7 @@
 #include <string>
 #include <utility>
 
-#include "fs/core/may_wait.h"
+#include "fs/core/threads/may_wait.h"
 #include "tests/support/catch.h"
 #include "tests/support/random_seed.h"
 #include "tests/support/sample_data.h"

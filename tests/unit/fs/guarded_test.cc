@@ -1,4 +1,4 @@
-#include "fs/core/guarded.h"
+#include "fs/core/threads/guarded.h"
 
 #include <atomic>
 #include <chrono>

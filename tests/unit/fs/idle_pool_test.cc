@@ -1,4 +1,4 @@
-#include "fs/core/idle_pool.h"
+#include "fs/core/resources/idle_pool.h"
 
 #include <atomic>
 #include <cstddef>

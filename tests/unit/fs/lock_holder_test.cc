@@ -1,4 +1,4 @@
-#include "fs/core/lock_holder.h"
+#include "fs/core/diagnostics/lock_holder.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -11,8 +11,8 @@
 #include <filesystem>
 #include <string>
 
-#include "fs/core/error_map.h"
-#include "fs/core/file.h"
+#include "fs/core/diagnostics/error_map.h"
+#include "fs/core/files/file.h"
 #include "tests/support/catch.h"
 #include "tests/support/temp_directory.h"
 

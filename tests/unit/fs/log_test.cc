@@ -1,4 +1,4 @@
-#include "fs/core/log.h"
+#include "fs/core/diagnostics/log.h"
 
 #include <cerrno>
 #include <chrono>

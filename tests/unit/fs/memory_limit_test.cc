@@ -1,4 +1,4 @@
-#include "fs/core/memory_limit.h"
+#include "fs/core/resources/memory_limit.h"
 
 #include <cstdint>
 #include <filesystem>

@@ -1,4 +1,4 @@
-#include "fs/core/mount_table.h"
+#include "fs/core/files/mount_table.h"
 
 #include <sys/stat.h>
 #include <sys/sysmacros.h>

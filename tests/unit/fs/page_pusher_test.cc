@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "fs/core/guarded.h"
+#include "fs/core/threads/guarded.h"
 #include "tests/support/catch.h"
 #include "tests/support/sample_data.h"
 #include "tests/support/threads.h"

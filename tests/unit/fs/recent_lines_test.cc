@@ -1,4 +1,4 @@
-#include "fs/core/recent_lines.h"
+#include "fs/core/diagnostics/recent_lines.h"
 
 #include <cstdint>
 #include <string>

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "fs/core/interrupt.h"
+#include "fs/core/threads/interrupt.h"
 #include "fs/source/suffixes.h"
 #include "fs/tree/names/name_map.h"
 #include "tests/support/catch.h"

@@ -14,8 +14,8 @@
 #include <thread>
 #include <utility>
 
-#include "fs/core/interrupt.h"
-#include "fs/core/may_wait.h"
+#include "fs/core/threads/interrupt.h"
+#include "fs/core/threads/may_wait.h"
 #include "tests/support/catch.h"
 #include "tests/support/temp_directory.h"
 #include "tests/support/threads.h"

@@ -7,7 +7,7 @@
 
 #include "codec/core/byte_source.h"
 #include "codec/core/units.h"
-#include "fs/core/guarded.h"
+#include "fs/core/threads/guarded.h"
 #include "tests/support/bytes.h"
 
 namespace framefs::test {

@@ -1,4 +1,4 @@
-#include "fs/core/single_flight.h"
+#include "fs/core/threads/single_flight.h"
 
 #include <array>
 #include <atomic>

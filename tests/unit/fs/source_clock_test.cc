@@ -2,7 +2,7 @@
 
 #include <ctime>
 
-#include "fs/core/file.h"
+#include "fs/core/files/file.h"
 #include "tests/support/catch.h"
 
 namespace framefs::fs::source_clock_test {

@@ -1,4 +1,4 @@
-#include "fs/core/task_threads.h"
+#include "fs/core/threads/task_threads.h"
 
 #include <atomic>
 #include <chrono>

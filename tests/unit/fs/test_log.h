@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "fs/core/log.h"
+#include "fs/core/diagnostics/log.h"
 
 namespace framefs::test {
 

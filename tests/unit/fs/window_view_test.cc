@@ -6,7 +6,7 @@
 #include <memory>
 #include <utility>
 
-#include "fs/core/shared_window.h"
+#include "fs/core/files/shared_window.h"
 #include "tests/support/catch.h"
 #include "tests/support/sample_data.h"
 #include "tests/unit/fs/view_mount.h"

@@ -1,4 +1,4 @@
-#include "fs/core/worker_pool.h"
+#include "fs/core/threads/worker_pool.h"
 
 #include <algorithm>
 #include <atomic>
@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "fs/core/guarded.h"
+#include "fs/core/threads/guarded.h"
 #include "tests/support/catch.h"
 #include "tests/support/threads.h"
 

@@ -14,7 +14,7 @@
 
 #include "codec/frame/frame_reader.h"
 #include "codec/frame/frame_writer.h"
-#include "fs/core/file_sink.h"
+#include "fs/core/files/file_sink.h"
 #include "fs/source/chunk_files.h"
 #include "fs/view/frame_view.h"
 #include "fs/write/frame_write_session.h"

@@ -2,7 +2,7 @@
 
 #include <filesystem>
 
-#include "fs/core/memory_limit.h"
+#include "fs/core/resources/memory_limit.h"
 #include "src/cli/exit_codes.h"
 #include "tests/support/captured_streams.h"
 #include "tests/support/catch.h"
@@ -146,11 +146,10 @@ TEST_CASE("cli: new files are stored as the options say, and as a rule says of t
   CHECK_FALSE(plain.clevel);
   CHECK(plain.chunksize == 1u << 20);
   // The rule comes first: the order of options means nothing.
-  const auto write =
-      command_of({"/s", "/m", "--rule", "*.a:level=3,checksums=no", "--codec", "lz4hc", "--level",
-                  "9", "--filter", "none", "--typesize", "2", "--chunk-size", "64K", "--block-size",
-                  "4K", "--checksums"})
-          .mount.write;
+  const auto write = command_of({"/s", "/m", "--rule", "*.a:level=3,checksums=no", "--codec",
+                                 "lz4hc", "--level", "9", "--filter", "none", "--typesize", "2",
+                                 "--chunk-size", "64K", "--block-size", "4K", "--checksums"})
+                         .mount.write;
   REQUIRE(write.rules.size() == 1);
   const auto& rule = write.rules.front().frame;
   for (const auto& frame : {write.defaults, rule}) {

@@ -11,7 +11,7 @@
 
 #include "codec/frame/frame.h"
 #include "codec/frame/frame_reader.h"
-#include "fs/core/file.h"
+#include "fs/core/files/file.h"
 #include "src/cli/exit_codes.h"
 #include "src/pack/cmd_pack.h"
 #include "tests/support/catch.h"

@@ -5,7 +5,7 @@
 #include <cerrno>
 #include <string>
 
-#include "fs/core/file.h"
+#include "fs/core/files/file.h"
 #include "tests/support/catch.h"
 
 namespace framefs::fuse::inherited_mount_test {

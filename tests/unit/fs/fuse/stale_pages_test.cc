@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "fs/core/guarded.h"
-#include "fs/core/interrupt.h"
+#include "fs/core/threads/guarded.h"
+#include "fs/core/threads/interrupt.h"
 #include "tests/support/catch.h"
 
 namespace framefs::fuse::stale_pages_test {

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "fs/core/file.h"
+#include "fs/core/files/file.h"
 #include "tests/support/catch.h"
 
 namespace framefs::net::call_retries_test {

@@ -4,7 +4,7 @@
 #include <cerrno>
 #include <string>
 
-#include "fs/core/guarded.h"
+#include "fs/core/threads/guarded.h"
 #include "fs/net/credentials/credential_chain.h"
 #include "fs/net/credentials/credential_json.h"
 #include "fs/net/credentials/credential_keeper.h"

@@ -5,7 +5,7 @@
 #include <thread>
 #include <vector>
 
-#include "fs/core/interrupt.h"
+#include "fs/core/threads/interrupt.h"
 #include "tests/support/catch.h"
 
 namespace framefs::net::listing_budget_test {

@@ -1,7 +1,7 @@
 #include <cerrno>
 #include <string>
 
-#include "fs/core/interrupt.h"
+#include "fs/core/threads/interrupt.h"
 #include "fs/net/store/dav_listing.h"
 #include "fs/net/store/manifest_table.h"
 #include "fs/net/store/s3_listing.h"

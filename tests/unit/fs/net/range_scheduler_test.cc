@@ -5,8 +5,8 @@
 #include <random>
 #include <string>
 
-#include "fs/core/file.h"
-#include "fs/core/interrupt.h"
+#include "fs/core/files/file.h"
+#include "fs/core/threads/interrupt.h"
 #include "fs/net/http/answer_check.h"
 #include "fs/net/http/network_thread.h"
 #include "fs/net/remote_file.h"

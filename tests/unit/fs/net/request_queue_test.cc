@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "fs/core/file.h"
-#include "fs/core/interrupt.h"
+#include "fs/core/files/file.h"
+#include "fs/core/threads/interrupt.h"
 #include "fs/net/http/network_thread.h"
 #include "fs/net/http/retry_rules.h"
 #include "tests/support/catch.h"

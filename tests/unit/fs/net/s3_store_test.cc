@@ -6,7 +6,7 @@
 #include <string>
 #include <thread>
 
-#include "fs/core/interrupt.h"
+#include "fs/core/threads/interrupt.h"
 #include "tests/support/catch.h"
 #include "tests/support/http_server.h"
 #include "tests/support/store_network.h"

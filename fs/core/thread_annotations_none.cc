@@ -1,8 +1,0 @@
-#include "fs/core/thread_annotations.h"
-
-namespace framefs::fs {
-
-void annotate_acquire(void*) noexcept {}
-void annotate_release(void*) noexcept {}
-
-}  // namespace framefs::fs
