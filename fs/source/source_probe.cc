@@ -111,7 +111,6 @@ auto SourceProbe::probe_file(int directory, const std::string& name, Expected ex
   } else if (const auto listed =
                  is_usual ? known_summaries_.find(path, entry.stat) : std::nullopt) {
     entry.summary = *listed;
-    remember({identity_of(entry.stat), expected}, *listed);
   } else {
     auto fd = open_quietly(directory, name.c_str(), kFileFlags);
     if (!fd) return unopened(errno);

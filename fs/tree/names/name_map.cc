@@ -106,7 +106,7 @@ struct NameMap::Classified {
     std::size_t item = 0;  // its index
     FrameSummary summary;
     std::vector<ShownName> wanted;
-    std::vector<ShownName> full;
+    std::vector<ShownName> second;  // the full names but its own
   };
   std::vector<Folder::Item> items;
   std::vector<Special> specials;  // in the order of the items
@@ -128,7 +128,9 @@ Result<NameMap::Classified> NameMap::classify_all(const Folder& folder) const {
     if (!summary) return;
     special.summary = *summary;
     special.wanted = wanted(name, *summary);
-    special.full = full_names(name, *summary, arrays_);
+    for (auto& shown : full_names(name, *summary, arrays_)) {
+      if (shown.name != name) special.second.push_back(std::move(shown));
+    }
   };
   // A probe takes a system call or two: distributing probes one by one would cost as much.
   constexpr std::size_t kAtOnce = 64;
@@ -225,13 +227,14 @@ Result<std::vector<DirectoryEntry>> NameMap::list_at_once(const Folder& folder) 
     std::size_t frames = 0;
   };
   std::unordered_map<std::string_view, Claims> claims;
+  claims.reserve(all.specials.size());
   for (const auto& special : all.specials) {
     for (const auto& shown : special.wanted) {
       auto& claim = claims[shown.name];
       ++claim.all;
       if (shown.shown_as == ShownAs::frame) ++claim.frames;
     }
-    for (const auto& shown : special.full) claims.try_emplace(shown.name);
+    for (const auto& shown : special.second) claims.try_emplace(shown.name);
   }
   for (const auto& item : all.items) {
     const auto claim = claims.find(item.name);
@@ -239,11 +242,12 @@ Result<std::vector<DirectoryEntry>> NameMap::list_at_once(const Folder& folder) 
   }
   std::vector<DirectoryEntry> listing;
   listing.reserve(all.items.size());
+  const Classified::Special ordinary;
   auto special = all.specials.cbegin();
   for (std::size_t i = 0; i < all.items.size(); ++i) {
     auto& item = all.items[i];
     const bool is_special = special != all.specials.cend() && special->item == i;
-    const auto& probed = is_special ? *special++ : Classified::Special{};
+    const auto& probed = is_special ? *special++ : ordinary;
     if (is_hidden(item.name)) continue;
     const auto is_taken = [&](const std::string& name, Prefers prefers) {
       const auto claim = claims.find(name);
@@ -254,8 +258,8 @@ Result<std::vector<DirectoryEntry>> NameMap::list_at_once(const Folder& folder) 
       return claim->second.all - yielding > (is_own ? 1U : 0U);
     };
     for (auto& shown : names_of(item.name, probed.summary, probed.wanted, is_taken)) {
-      const Folder::Item source{item.name, item.inode, type_of(shown.shown_as, item.type)};
-      listing.push_back({std::move(shown), source});
+      const auto type = type_of(shown.shown_as, item.type);
+      listing.push_back({std::move(shown), {item.name, item.inode, type}});
     }
   }
   return listing;
