@@ -16,6 +16,7 @@ LEVEL = 5
 CODECS = ("lz4", "zstd", "blosclz", "zlib")
 FILTERS = ("none", "shuffle", "bitshuffle", "delta", "bytedelta")
 WIDE = "float-lz4-wide"  # an array
+SMALL_CONTENT = b"a line of text\n" * 40  # of each of many small files
 QUARTERS = 4  # `float`, divided into this many files, for several readers
 RANDOM_READS = 2000
 
@@ -167,7 +168,7 @@ class Data:
         if not (folder / f"small-{count - 1:06d}.txt.b2frame").exists():
             folder.mkdir(exist_ok=True)
             seed = self.folder / "seed.txt"
-            seed.write_bytes(b"a line of text\n" * 40)
+            seed.write_bytes(SMALL_CONTENT)
             run(self.make_frame, "--codec", "lz4", "--block", "4K", "--chunk", "4K", seed, self.folder / "seed.b2frame")
             content = (self.folder / "seed.b2frame").read_bytes()
             for i in range(count):

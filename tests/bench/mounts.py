@@ -126,8 +126,8 @@ def small_cache(program, source, mountpoint):
     return framefs(program, source, mountpoint, "--cache-size", "32M")
 
 
-def null_server(program, size, mountpoint):
-    return Daemon("null server", mountpoint, [program, mountpoint, str(size)],
+def null_server(program, size, mountpoint, *more):
+    return Daemon("null server", mountpoint, [program, mountpoint, str(size), *map(str, more)],
                   ready=lambda: reads_ahead(mountpoint))
 
 

@@ -1,11 +1,12 @@
 // framefs_null_server: a FUSE server without any work, to measure the cost of FUSE itself.
 //
-//   framefs_null_server MOUNTPOINT SIZE [PIECE]
+//   framefs_null_server MOUNTPOINT SIZE [PIECE [FILES]]
 //
 // Every name is a file of SIZE bytes, all answered from the same PIECE bytes of memory (128 KiB).
-// Written bytes are dropped.  Runs in the foreground until it is unmounted.  It makes the same
-// requests to libfuse and to the kernel as fs/fuse/session/session.cc and
-// fs/fuse/ops/kernel_readahead.cc.
+// Written bytes are dropped.  With FILES, the directory lists as many files, whose names are the
+// numbers from 0, and nothing ever changes: the kernel opens them and the directory without a
+// request.  Runs in the foreground until it is unmounted.  It makes the same requests to libfuse
+// and to the kernel as fs/fuse/session/session.cc and fs/fuse/ops/kernel_readahead.cc.
 
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -14,6 +15,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cerrno>
 #include <charconv>
 #include <fstream>
 #include <iostream>
@@ -36,6 +38,7 @@ constexpr double kForeverSeconds = 1e6;
 struct Server {
   std::size_t size;
   std::vector<char> piece;
+  std::size_t files;  // 0: nothing is listed
   std::atomic<fuse_ino_t> next_file{FUSE_ROOT_ID + 1};
 };
 
@@ -50,17 +53,30 @@ struct stat attributes_of(const Server& server, fuse_ino_t node) {
   return st;
 }
 
-void op_init(void*, fuse_conn_info* connection) {
-  const unsigned wanted = FUSE_CAP_SPLICE_WRITE | FUSE_CAP_SPLICE_MOVE | FUSE_CAP_PARALLEL_DIROPS;
+void op_init(void* user_data, fuse_conn_info* connection) {
+  unsigned wanted = FUSE_CAP_SPLICE_WRITE | FUSE_CAP_SPLICE_MOVE | FUSE_CAP_PARALLEL_DIROPS;
+  if (static_cast<const Server*>(user_data)->files > 0) {
+    wanted |= FUSE_CAP_NO_OPEN_SUPPORT | FUSE_CAP_NO_OPENDIR_SUPPORT;
+  }
   connection->want |= wanted & connection->capable;
   connection->max_background = kMaxBackground;
   connection->congestion_threshold = kMaxBackground * 3 / 4;
 }
 
-void op_lookup(fuse_req_t req, fuse_ino_t, const char*) {
+std::optional<std::size_t> number(std::string_view text) {
+  std::size_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+// Of a listed file.
+fuse_ino_t node_of(std::size_t file) { return FUSE_ROOT_ID + 1 + file; }
+
+void op_lookup(fuse_req_t req, fuse_ino_t, const char* name) {
   auto& server = server_of(req);
   fuse_entry_param entry{};
-  entry.ino = server.next_file++;
+  entry.ino = server.files > 0 ? node_of(number(name).value_or(0)) : server.next_file++;
   entry.attr = attributes_of(server, entry.ino);
   entry.attr_timeout = kForeverSeconds;
   entry.entry_timeout = kForeverSeconds;
@@ -73,8 +89,27 @@ void op_getattr(fuse_req_t req, fuse_ino_t node, fuse_file_info*) {
 }
 
 void op_open(fuse_req_t req, fuse_ino_t, fuse_file_info* info) {
+  if (server_of(req).files > 0) {
+    fuse_reply_err(req, ENOSYS);
+    return;
+  }
   info->keep_cache = 1;
   fuse_reply_open(req, info);
+}
+
+void op_readdir(fuse_req_t req, fuse_ino_t, std::size_t size, off_t offset, fuse_file_info*) {
+  const auto& server = server_of(req);
+  std::vector<char> entries(size);
+  std::size_t used = 0;
+  for (auto file = static_cast<std::size_t>(offset); file < server.files; ++file) {
+    const auto st = attributes_of(server, node_of(file));
+    const auto length =
+        fuse_add_direntry(req, entries.data() + used, size - used, std::to_string(file).c_str(),
+                          &st, static_cast<off_t>(file) + 1);
+    if (length > size - used) break;
+    used += length;
+  }
+  fuse_reply_buf(req, entries.data(), used);
 }
 
 void op_read(fuse_req_t req, fuse_ino_t, std::size_t size, off_t offset, fuse_file_info*) {
@@ -109,6 +144,10 @@ int serve(Server& server, const std::string& mountpoint) {
   table.lookup = op_lookup;
   table.getattr = op_getattr;
   table.open = op_open;
+  if (server.files > 0) {
+    table.opendir = op_open;
+    table.readdir = op_readdir;
+  }
   table.read = op_read;
   table.write = op_write;
   std::array<std::string, 3> words = {"null", "-o", "fsname=null"};
@@ -131,23 +170,20 @@ int serve(Server& server, const std::string& mountpoint) {
   return 0;
 }
 
-std::optional<std::size_t> number(std::string_view text) {
-  std::size_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || value == 0) return std::nullopt;
-  return value;
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
   const std::vector<std::string> words(argv, argv + argc);
-  const auto size = words.size() > 2 ? number(words[2]) : std::nullopt;
-  const auto piece = words.size() > 3 ? number(words[3]) : std::size_t{128} << 10;
-  if (!size || !piece || words.size() > 4) {
-    std::cerr << "usage: framefs_null_server MOUNTPOINT SIZE [PIECE]\n";
+  const auto word = [&](std::size_t at, std::size_t otherwise) {
+    return words.size() > at ? number(words[at]).value_or(0) : otherwise;
+  };
+  const auto size = word(2, 0);
+  const auto piece = word(3, std::size_t{128} << 10);
+  const auto files = word(4, 0);
+  if (size == 0 || piece == 0 || (words.size() > 4 && files == 0) || words.size() > 5) {
+    std::cerr << "usage: framefs_null_server MOUNTPOINT SIZE [PIECE [FILES]]\n";
     return 2;
   }
-  Server server{.size = *size, .piece = std::vector<char>(*piece, 'x')};
+  Server server{.size = size, .piece = std::vector<char>(piece, 'x'), .files = files};
   return serve(server, words[1]);
 }

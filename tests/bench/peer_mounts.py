@@ -15,7 +15,7 @@ import data
 import mounts
 import passthrough
 import writing
-from data import MIB, PEER_BLOCK, have, make, run
+from data import MIB, PEER_BLOCK, SMALL_CONTENT, have, make, run
 
 FRAMEFS, NULL, EXT4, SQUASHFS, EROFS = "framefs", "null server", "ext4", "squashfs", "EROFS (lz4hc)"
 FRAMEFS_PLAIN, PASSTHROUGH = "framefs --plain", passthrough.NAME
@@ -92,9 +92,8 @@ class Library:
         plain = self.folder / f"many-plain-{self.files}"
         if not (plain / f"small-{self.files - 1:06d}.txt").exists():
             plain.mkdir(exist_ok=True)
-            content = (self.data.folder / "seed.txt").read_bytes()
             for i in range(self.files):
-                (plain / f"small-{i:06d}.txt").write_bytes(content)
+                (plain / f"small-{i:06d}.txt").write_bytes(SMALL_CONTENT)
 
     @functools.cache
     def make_indexed(self):
@@ -202,7 +201,7 @@ class Library:
         squashfs = self.squashfs("lz4", plain, self.make_many)
         others = [squashfs, self.squashfuse(squashfs), self.erofs(plain, self.make_many),
                   self.ext4(plain, self.make_many), self.btrfs("lz4", plain, self.make_many),
-                  self.passthrough(plain, self.make_many_open)]
+                  self.passthrough(plain, self.make_many_open), self.null_of_many()]
         return ours + [other._replace(codec="") for other in others]
 
     def long(self):
@@ -221,6 +220,11 @@ class Library:
         """Its files have `times` the size of `float`."""
         return Contestant(NULL, "", mounts.null_server(self.programs["null_server"], int(self.data.mib * MIB * times),
                                                        self.folder / "mnt-null"))
+
+    def null_of_many(self):
+        """As many small files, of which the kernel asks as little as of an immutable mount."""
+        return Contestant(NULL, "", mounts.null_server(self.programs["null_server"], len(SMALL_CONTENT),
+                                                       self.folder / "mnt-null", 128 << 10, self.files))
 
     @functools.cache
     def passthrough(self, plain=None, prepare=None):

@@ -108,7 +108,7 @@ class Reading:
             self.plan.add(one_file(readers), None, "float", Job([self.reader, "sequential", MIB, readers, two[0]]),
                           [*peers, quarter])
         parts = [f"{MOUNT}/{name}" for name in part_names()]
-        # The null server has no directories.
+        # The null server has no directory of long files.
         for readers in READERS:
             self.plan.add(many_files(readers), None, "float", Job([self.reader, "sequential", MIB, readers, *parts]),
                           peers)
