@@ -43,11 +43,11 @@ std::optional<std::chrono::steady_clock::time_point> WriteSessionTable::closed_a
   });
 }
 
-WriteSessionTable::Seen WriteSessionTable::look(const FileKey& key) const {
+WriteSessionTable::Found WriteSessionTable::find_entry(const FileKey& key) const {
   // Reads the number first: a session that begins after this line changes it.
   const auto now = generation(key).load(std::memory_order_acquire);
   if (is_empty() && !has_losses_.load(std::memory_order_acquire)) return {nullptr, now};
-  return state_.with([&](const State& state) -> Seen {
+  return state_.with([&](const State& state) -> Found {
     const auto at = state.entries.find(key);
     const auto locked = generation(key).load(std::memory_order_relaxed);
     if (at == state.entries.end()) return {nullptr, locked, state.losses.contains(key)};
@@ -56,12 +56,12 @@ WriteSessionTable::Seen WriteSessionTable::look(const FileKey& key) const {
 }
 
 WrittenBytes WriteSessionTable::written_bytes(const FileKey& key) const {
-  const auto seen = look(key);
-  if (!seen.session) return seen.has_loss ? WrittenBytes(LostBytes()) : SavedBytes();
+  const auto entry = find_entry(key);
+  if (!entry.session) return entry.has_loss ? WrittenBytes(LostBytes()) : SavedBytes();
   // The result shows below.  A session that cannot be checked reports that to its users.
-  static_cast<void>(seen.session->check());
-  if (!seen.session->is_lost()) return seen.session;
-  return seen.session->is_superseded() ? WrittenBytes(SavedBytes()) : LostBytes();
+  static_cast<void>(entry.session->check());
+  if (!entry.session->is_lost()) return entry.session;
+  return entry.session->is_superseded() ? WrittenBytes(SavedBytes()) : LostBytes();
 }
 
 void WriteSessionTable::forget_loss(const FileKey& key) {

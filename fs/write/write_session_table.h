@@ -40,7 +40,7 @@ class WriteSessionTable {
 
   using Session = std::shared_ptr<FrameWriteSession>;
   // Null if the file is not being written.  The session may be lost: see written_bytes().
-  [[nodiscard]] Session find(const FileKey& key) const { return look(key).session; }
+  [[nodiscard]] Session find(const FileKey& key) const { return find_entry(key).session; }
   // Where the bytes are that were written to the file.  A loss is remembered until a writer opens
   // the file anew or the file has no name left.
   [[nodiscard]] WrittenBytes written_bytes(const FileKey& key) const;
@@ -50,14 +50,14 @@ class WriteSessionTable {
   // Runs body(session), with null if the file is not being written.  Runs it again if a session of
   // the file has begun or ended meanwhile.  Hence all that the body finds in SOURCE and all that it
   // takes from the session belong to one moment.  Every size, time and state that the daemon
-  // answers comes from such a body.  The body must look at SOURCE itself, and not use earlier
+  // answers comes from such a body.  The body must probe SOURCE itself, and not use earlier
   // results.
   template <class Body>
-  auto observe(const FileKey& key, const Body& body) const {
+  auto snapshot(const FileKey& key, const Body& body) const {
     while (true) {
-      const auto seen = look(key);
-      auto result = body(seen.session);
-      if (generation(key).load(std::memory_order_acquire) == seen.generation) return result;
+      const auto entry = find_entry(key);
+      auto result = body(entry.session);
+      if (generation(key).load(std::memory_order_acquire) == entry.generation) return result;
     }
   }
   struct File {
@@ -92,9 +92,9 @@ class WriteSessionTable {
   Status without_session(const FileKey& key, const Body& body) {
     const auto hold = opening_.try_take();
     if (!hold) return system_error_of(EAGAIN, "file that may be opened");
-    const auto seen = look(key);
-    if (seen.session) return system_error_of(EBUSY, "file that is being written");
-    if (seen.has_loss) return LostBytes().status();
+    const auto entry = find_entry(key);
+    if (entry.session) return system_error_of(EBUSY, "file that is being written");
+    if (entry.has_loss) return LostBytes().status();
     return body();
   }
   // Runs body() while no file is being written and none can begin to be.  Returns false, and does
@@ -150,14 +150,14 @@ class WriteSessionTable {
   };
   // The session of a file, and the counter of sessions begun and ended.  Several files share a
   // counter.
-  struct Seen {
+  struct Found {
     Session session;
     std::uint64_t generation = 0;
     bool has_loss = false;  // without a session
   };
-  [[nodiscard]] Seen look(const FileKey& key) const;
+  [[nodiscard]] Found find_entry(const FileKey& key) const;
 
-  // Large enough that work on other files seldom makes observe() run a body again.
+  // Large enough that work on other files seldom makes snapshot() run a body again.
   static constexpr std::size_t kGenerations = 1024;
   using Generation = std::atomic<std::uint64_t>;
   [[nodiscard]] const Generation& generation(const FileKey& key) const noexcept {

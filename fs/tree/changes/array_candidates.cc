@@ -35,7 +35,7 @@ void ArrayCandidates::note(const FileKey& file) {
     return std::exchange(candidate.node, node->id);
   });
   if (before != 0) nodes.forget(before, 1);
-  thread_.add(look_);
+  thread_.add(convert_);
 }
 
 void ArrayCandidates::note_end(const FileKey& file) {
@@ -46,7 +46,7 @@ void ArrayCandidates::note_end(const FileKey& file) {
     at->second.is_ready = true;
     return true;
   });
-  if (is_known) thread_.add(look_);
+  if (is_known) thread_.add(convert_);
 }
 
 ArrayCandidates::Ready ArrayCandidates::take_ready() {

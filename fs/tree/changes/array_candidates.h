@@ -25,10 +25,10 @@ class ArrayCandidates {
   ArrayCandidates(bool is_enabled, NodeLocator& locator, const NewFramePolicy& new_frames)
       : is_enabled_(is_enabled), locator_(locator), new_frames_(new_frames) {}
 
-  // From now on until stop(), look() is called once for each note, and takes what is ready.
+  // From now on until stop(), convert() is called once for each note, and takes what is ready.
   // Without a thread for it, the candidates wait for the next note.
-  void start(std::function<void()> look) { look_ = std::move(look); }
-  // Waits until look() is not running.
+  void start(std::function<void()> convert) { convert_ = std::move(convert); }
+  // Waits until convert() is not running.
   void stop() { thread_.stop(); }
 
   // The name below which a path in SOURCE is shown in the mount, and how its array is stored.
@@ -61,7 +61,7 @@ class ArrayCandidates {
   const bool is_enabled_;
   NodeLocator& locator_;
   const NewFramePolicy& new_frames_;
-  std::function<void()> look_ = [] {};
+  std::function<void()> convert_ = [] {};
   // Self-synchronised.
   Guarded<Candidates> candidates_;
   TaskThreads thread_{1, TaskThreads::Priority::low};

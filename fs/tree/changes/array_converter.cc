@@ -45,17 +45,17 @@ bool is_interference(const Error& error) {
 }  // namespace
 
 ArrayConverter::ArrayConverter(const Parts& parts) : parts_(parts) {
-  parts_.candidates.start([this] { look(false); });
+  parts_.candidates.start([this] { convert_ready(false); });
 }
 
 void ArrayConverter::finish(const std::vector<FileKey>& committed) {
   parts_.candidates.stop();
   for (const auto& file : committed) parts_.candidates.note(file);
-  look(true);
+  convert_ready(true);
 }
 
 // `has_ended`: no requests are served any more.
-void ArrayConverter::look(bool has_ended) {
+void ArrayConverter::convert_ready(bool has_ended) {
   for (const auto& [file, id] : parts_.candidates.take_ready()) {
     if (parts_.writes.table.find(file)) continue;  // its end is noted
     const auto node = parts_.locator.nodes().find(id);

@@ -42,7 +42,7 @@ class ArrayConverter {
   void finish(const std::vector<FileKey>& committed);
 
  private:
-  void look(bool has_ended);
+  void convert_ready(bool has_ended);
   Status convert(Node& node, const ArrayCandidates::Rule& rule, bool has_ended);
 
   const Parts parts_;

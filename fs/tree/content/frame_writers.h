@@ -58,13 +58,13 @@ class FrameWriters {
   template <class Stat>
   [[nodiscard]] Result<ContentState> content_state(const Node& node, const Stat& stat) const {
     const bool may_be_written = node.key.shows_frame() && !node.key.is_member();
-    const auto look = [&](const WriteSessionTable::Session& session) -> Result<ContentState> {
+    const auto state_with = [&](const WriteSessionTable::Session& session) -> Result<ContentState> {
       const bool is_removed = session && session->is_removed();
       FRAMEFS_TRY(const auto st, is_removed ? session->content_stat() : stat());
       const bool is_written = session && may_be_written && session->check();
       return ContentState{identity_of(st), is_written ? session->id() : 0};
     };
-    return table().observe(file_key(node), look);
+    return table().snapshot(file_key(node), state_with);
   }
 
   // To be called after the attributes of a file of SOURCE, or its names, were changed.

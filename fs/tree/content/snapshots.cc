@@ -29,7 +29,7 @@ Result<Snapshot> Snapshots::take(FileKey guess, const Probe& probe) const {
     return taken;
   };
   for (Retries retries;;) {
-    FRAMEFS_TRY(auto taken, sessions_.observe(guess, attempt));
+    FRAMEFS_TRY(auto taken, sessions_.snapshot(guess, attempt));
     const auto key = file_key(taken.entry);
     if (key == guess) return taken;
     guess = key;  // another file has taken the place
@@ -56,7 +56,7 @@ Result<Snapshot> Snapshots::of(Node& node, int fd) const {
     FRAMEFS_TRY(const auto entry, is_open ? probe_.entry_at(fd, node, {}) : probe_.entry(node));
     return with_session(entry, session);
   };
-  if (!node.key.is_member()) return sessions_.observe(file_key(node), attempt);
+  if (!node.key.is_member()) return sessions_.snapshot(file_key(node), attempt);
   // Containers are never written.
   FRAMEFS_TRY(auto opened, containers_.open(node));
   FRAMEFS_TRY(const auto entry, containers_.probe(std::move(opened), node.key.member.str()));

@@ -58,12 +58,12 @@ class Table {
 };
 
 // Oracle: the number of calls.  A session that begins or ends during a call causes one more call.
-TEST_CASE("write_session_table: observe() runs again if a session began or ended meanwhile",
+TEST_CASE("write_session_table: snapshot() runs again if a session began or ended meanwhile",
           "[fs][write_session_table][unit]") {
   Table files;
   const auto seen_of = [&](const FileKey& key, const std::function<void()>& meanwhile) {
     std::vector<bool> written;  // one entry for each call
-    const auto last = files.table.observe(key, [&](const Session& session) {
+    const auto last = files.table.snapshot(key, [&](const Session& session) {
       written.push_back(session != nullptr);
       if (written.size() == 1) meanwhile();
       return session;
