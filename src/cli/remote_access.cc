@@ -82,6 +82,19 @@ CLI::Validator server_url() {
   return CLI::Validator(check, "");
 }
 
+// How a mount reaches what a URL of another scheme names.
+std::string_view way_to(std::string_view scheme) {
+  if (scheme == "gs") {
+    return "Google serves the bucket as s3:// too, with --endpoint https://storage.googleapis.com "
+           "and HMAC keys";
+  }
+  if (scheme == "az" || scheme == "abfs" || scheme == "abfss") {
+    return "Azure serves the container as https:// too, whose root then needs a manifest (framefs "
+           "index)";
+  }
+  return "a URL begins with s3://, http(s):// or dav(s)://";
+}
+
 }  // namespace
 
 void add_remote_access_options(CLI::App& app, fs::RemoteOptions& remote) {
@@ -112,8 +125,7 @@ std::optional<std::string> url_problem(const std::string& source) {
   std::error_code none;
   if (std::filesystem::exists(source, none)) return std::nullopt;
   if (url) return fmt::format("{} is no path of a file; the URL is {}", source, *url);
-  return fmt::format("{}:// is not supported; a URL begins with s3://, http(s):// or dav(s)://",
-                     scheme);
+  return fmt::format("{}:// is not supported; {}", scheme, way_to(scheme));
 }
 
 CLI::Validator path_or_url() {

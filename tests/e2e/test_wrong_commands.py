@@ -62,6 +62,8 @@ class WrongCommands(CommandCase):
         ("s3:/bucket mnt", USAGE, "the URL is s3://bucket"),
         ("https:/host/path mnt", USAGE, "the URL is https://host/path"),
         ("ftp://host/path mnt", USAGE, "ftp:// is not supported; a URL begins with s3://"),
+        ("gs://bucket mnt", USAGE, "Google serves the bucket as s3:// too, with --endpoint https://storage."),
+        ("az://account/container mnt", USAGE, "Azure serves the container as https:// too, whose root then needs"),
         ("http:// mnt", USAGE, "SOURCE: "),
         ("https://host/ mnt --profile p", USAGE, "--profile needs a URL of S3"),
         ("missing mnt", FAILURE, "{folder}/missing: SOURCE cannot be opened: No such file or directory"),
