@@ -175,4 +175,14 @@ std::uint64_t ArrayLayout::end_of_block(ChunkIndex chunk, BlockIndex block) cons
   return last + 1;
 }
 
+std::uint64_t ArrayLayout::used_bytes(ChunkIndex chunk, BlockIndex block) const {
+  const Box box = box_of(chunk, block);
+  if (box.empty) return 0;
+  std::uint64_t last = 0;
+  for (std::size_t d = 0; d < axis_count_; ++d) {
+    last += (box.end[d] - 1 - box.begin[d]) * axes_[d].block_step_bytes;
+  }
+  return last + 1;
+}
+
 }  // namespace framefs::codec

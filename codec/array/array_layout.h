@@ -65,6 +65,10 @@ class ArrayLayout {
   // chunk < chunk_count(), block < blocks_per_chunk().
   [[nodiscard]] std::uint64_t end_of_block(ChunkIndex chunk, BlockIndex block) const;
 
+  // How many of the block's bytes, from its first one on, hold all that it has of the array.  The
+  // bytes behind them pad the block.  0 for a block outside the array.
+  [[nodiscard]] std::uint64_t used_bytes(ChunkIndex chunk, BlockIndex block) const;
+
   // One dimension of the array, or several merged into one because the rows of a block follow each
   // other in memory.  Positions along an axis are counted in steps.  A step of the last axis is one
   // byte, so that offsets within an item are no special case.

@@ -1,5 +1,7 @@
 #include "fs/read/block_request.h"
 
+#include <algorithm>
+
 #include "codec/compressor/stream_decoder.h"
 
 namespace framefs::fs {
@@ -37,7 +39,10 @@ bool BlockRequest::stops_early() const {
 codec::Status BlockRequest::decode(codec::BlockDecoder& decoder, std::uint64_t offset,
                                    std::span<const std::byte> stored, std::span<std::byte> out,
                                    std::span<const std::byte> first) const {
-  auto decoded = decoder.decode(*chunk, block, stored, out, first);
+  const bool is_part = used_bytes < out.size() && codec::BlockDecoder::has_parts(*chunk);
+  auto decoded = is_part ? decoder.decode_part(*chunk, block, stored, out, {0, used_bytes})
+                         : decoder.decode(*chunk, block, stored, out, first);
+  if (decoded && is_part) std::ranges::fill(out.subspan(used_bytes), std::byte{0});
   if (decoded) return {};
   auto error = decoded.error();
   error.at += error.kind == codec::Errc::unsupported ? chunk_offset() : offset;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <span>
 
@@ -23,6 +24,9 @@ struct BlockRequest {
   BlockIndex block;
   ContentId content;  // of the chunk
   std::shared_ptr<const codec::ChunkGroup> group = nullptr;
+  // No reader needs the bytes of the block from here on: they are not decoded, and damage in them
+  // spoils nothing, if the decoder can stop before them.
+  std::uint64_t used_bytes = std::numeric_limits<std::uint64_t>::max();
 
   // The key of the block in the cache.
   [[nodiscard]] CacheKey key() const;
@@ -35,8 +39,9 @@ struct BlockRequest {
   [[nodiscard]] bool needs_first_block() const;
   // Whether a part of the block can be decoded without what follows it.  Not for a group.
   [[nodiscard]] bool stops_early() const;
-  // Decodes the block.  Its stored bytes lie at `offset` in the source.  `first` is the chunk's
-  // first block, if this one needs it.  Not for a group.
+  // Decodes the block; of the bytes that are not used, it may set some to 0.  Its stored bytes lie
+  // at `offset` in the source.  `first` is the chunk's first block, if this one needs it.  Not for
+  // a group.
   // Errors: those of decoding; `at` counts from the start of the source.
   codec::Status decode(codec::BlockDecoder& decoder, std::uint64_t offset,
                        std::span<const std::byte> stored, std::span<std::byte> out,

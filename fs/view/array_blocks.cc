@@ -24,6 +24,12 @@ Result<std::shared_ptr<const codec::Chunk>> ArrayBlocks::open_chunk(ChunkIndex i
   return chunk;
 }
 
+BlockRequest ArrayBlocks::request(std::shared_ptr<const codec::Chunk> chunk, Block block) const {
+  auto request = frame_.request(std::move(chunk), block.chunk, block.block);
+  request.used_bytes = layout_.used_bytes(block.chunk, block.block);
+  return request;
+}
+
 Status ArrayBlocks::plan(Batch& batch, Block block) const {
   FRAMEFS_TRY(const auto chunk, open_chunk(block.chunk));
   FRAMEFS_CHECK(frame_.check_fetched(
@@ -46,7 +52,7 @@ Status ArrayBlocks::plan(Batch& batch, Block block) const {
       break;
   }
   batch.tables.add(*chunk);
-  batch.add(block, frame_.request(chunk, block.chunk, block.block));
+  batch.add(block, request(chunk, block));
   return {};
 }
 

@@ -53,6 +53,8 @@ class ArrayBlocks {
   // The chunk of a block.  Errors: bad_field, if it is not split into blocks as the array is; those
   // of the chunk.
   [[nodiscard]] Result<std::shared_ptr<const codec::Chunk>> open_chunk(ChunkIndex index) const;
+  // The request for a block of a chunk from open_chunk().
+  [[nodiscard]] BlockRequest request(std::shared_ptr<const codec::Chunk> chunk, Block block) const;
   // Copies the bytes of a block that needs no decoding; other blocks join the batch.
   Status plan(Batch& batch, Block block) const;
   // Copies the bytes of the batch's block number `i` from the decoded block.

@@ -160,7 +160,7 @@ bool ArrayView::decode_ahead(ByteRange range) const {
     tables.add(**chunk);
     if (tables.is_full()) return false;
     if ((*chunk)->body() != codec::ChunkBody::blocks) continue;
-    requests.push_back(frame_->request(std::move(*chunk), index, block));
+    requests.push_back(blocks_->request(std::move(*chunk), {index, block}));
   }
   return frame_->fetch_ahead(requests);
 }

@@ -8,6 +8,7 @@ import unittest
 import daemon
 import data
 from case import MountCase, read_at
+from fixtures import FIXTURES
 
 CHUNK = 100_000
 CHUNKS = 8
@@ -151,6 +152,24 @@ class Damage(MountCase):
             self.assert_same_bytes(mount.path("d").read_bytes(), self.plain, "the old frame")
             self.make_frame(new, self.frame, "--codec", "zlib", "--chunk", str(CHUNK), "--block", "10000")
             daemon.wait_for(lambda: mount.path("d").read_bytes() == new, "the new bytes")
+
+    def test_damage_in_padding_spoils_nothing_in_any_order(self):
+        """The array's last row is the first of 37 in its blocks.  A stream of one of them is
+        damaged behind it."""
+        frame = self.source / "array.b2nd"
+        content = bytearray((FIXTURES / "b2nd/dtype_07.b2nd").read_bytes())
+        frame.write_bytes(content)
+        with self.mount("--arrays", "raw") as mount:
+            plain = mount.path("array").read_bytes()
+        self.assertEqual(content[5710], 0x1F)  # of the distance of a match
+        content[5710] = 0x01
+        frame.write_bytes(content)
+        self.assertIn(b"cannot be read", self.tool(daemon.FRAMEFS, "check", frame, check=False).stdout)
+        parts = [(at, 100) for at in range(0, len(plain), 100)]
+        for places in ([(0, len(plain)), *parts], [*parts, (0, len(plain))], parts * 9):
+            with self.mount("--arrays", "raw") as mount:
+                for at, size in places:
+                    self.assertEqual(read_at(mount.path("array"), at, size, os.O_DIRECT), plain[at:at + size], at)
 
 
 if __name__ == "__main__":

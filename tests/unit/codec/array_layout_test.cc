@@ -241,7 +241,7 @@ TEST_CASE("array_layout: a slab has the bytes of its chunks, in random arrays",
   }
 }
 
-TEST_CASE("array_layout: the end of a block is behind its last byte, in random arrays",
+TEST_CASE("array_layout: the end of a block, and its used bytes, are behind its last byte",
           "[codec][array_layout][unit]") {
   const auto seed = test::random_seed();
   CAPTURE(seed);
@@ -252,13 +252,17 @@ TEST_CASE("array_layout: the end of a block is behind its last byte, in random a
     const auto layout = array_layout(array);
     const auto places = byte_places(array);
     std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint64_t> ends;
+    std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint64_t> used;
     for (std::uint64_t i = 0; i < places.size(); ++i) {
       ends[{places[i].chunk, places[i].block}] = i + 1;
+      auto& bytes = used[{places[i].chunk, places[i].block}];
+      bytes = std::max(bytes, places[i].within + 1);
     }
     for (std::uint64_t chunk = 0; chunk < layout.chunk_count(); ++chunk) {
       for (std::uint64_t block = 0; block < layout.blocks_per_chunk(); ++block) {
         const auto end = ends.find({chunk, block});
         REQUIRE(layout.end_of_block({chunk}, {block}) == (end == ends.end() ? 0 : end->second));
+        REQUIRE(layout.used_bytes({chunk}, {block}) == used[{chunk, block}]);
       }
     }
   }
