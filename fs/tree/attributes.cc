@@ -21,7 +21,9 @@ Status change_owner(int fd, const AttributeChange& change) {
 }
 
 Status change_mode(int fd, mode_t mode) {
-  if (::chmod(path_of_fd(fd).c_str(), mode) != 0) return system_error("chmod");
+  // EBADF: an O_PATH descriptor.
+  if (::fchmod(fd, mode) == 0) return {};
+  if (errno != EBADF || ::chmod(path_of_fd(fd).c_str(), mode) != 0) return system_error("chmod");
   return {};
 }
 
@@ -42,7 +44,7 @@ Status Attributes::set_owner(const Attributed& file, const AttributeChange& chan
     FRAMEFS_CHECK(for_each_part(file.folder.get(),
                                 [&](int part, bool) { return change_owner(part, change); }));
   }
-  return change_owner(file.fd.get(), change);
+  return change_owner(file.fd(), change);
 }
 
 Status Attributes::set_mode(const Attributed& file, mode_t mode) {
@@ -51,15 +53,14 @@ Status Attributes::set_mode(const Attributed& file, mode_t mode) {
       return change_mode(part, is_folder ? sparse_folder_mode(mode) : mode);
     }));
   }
-  return change_mode(file.fd.get(), mode);
+  return change_mode(file.fd(), mode);
 }
 
 Result<bool> Attributes::clear_setid_bits(const Node& node, const Attributed& file,
                                           const Changer& caller, bool needs_owner) const {
-  FRAMEFS_TRY(const auto st, stat_of(file.fd.get()));
-  const auto mode = without_setid_bits(st, caller);
-  if (mode == st.st_mode) return false;
-  if (needs_owner && !caller.owns(st.st_uid)) return false;
+  const auto mode = without_setid_bits(file.stat, caller);
+  if (mode == file.stat.st_mode) return false;
+  if (needs_owner && !caller.owns(file.stat.st_uid)) return false;
   constexpr mode_t kBits = 07777;
   FRAMEFS_CHECK(set_mode(file, mode & kBits));
   parts_.writers.note_attributes(file_key(node));
@@ -93,11 +94,21 @@ Status Attributes::set_times(const Node& node, int fd, const timespec& accessed,
 
 Result<Attributes::Attributed> Attributes::open_attributes(const Node& node) const {
   Attributed opened;
+  // Programs change the attributes of a file that they have just written.  While it has names, none
+  // of them needs to be found.
+  opened.handle = node.state.with([](const Node::State& state) { return state.handles.file(); });
+  if (opened.handle) {
+    FRAMEFS_TRY(opened.stat, stat_of(opened.handle->fd()));
+    if (opened.stat.st_nlink > 0) return opened;
+    opened.handle.reset();
+  }
   FRAMEFS_TRY(auto found, parts_.tree.locator().open_with_stat(node, O_PATH | O_NOFOLLOW));
-  opened.fd = std::move(found.fd);
+  opened.path = std::move(found.fd);
+  opened.stat = found.stat;
   if (!node.key.shows_frame() || !S_ISDIR(found.stat.st_mode)) return opened;
-  FRAMEFS_TRY(opened.folder, reopen(opened.fd.get(), O_RDONLY | O_DIRECTORY));
-  FRAMEFS_TRY(opened.fd, open_sparse_index(opened.folder.get(), O_PATH));
+  FRAMEFS_TRY(opened.folder, reopen(opened.path.get(), O_RDONLY | O_DIRECTORY));
+  FRAMEFS_TRY(opened.path, open_sparse_index(opened.folder.get(), O_PATH));
+  FRAMEFS_TRY(opened.stat, stat_of(opened.path.get()));
   return opened;
 }
 
@@ -118,7 +129,7 @@ Result<Attributes::Changed> Attributes::set(const std::shared_ptr<Node>& node,
   }
   FRAMEFS_TRY(const auto opened, open_attributes(*node));
   FRAMEFS_CHECK(apply(*node, opened, change, file));
-  FRAMEFS_TRY(const auto now, parts_.tree.stat_with_content(*node, opened.fd.get()));
+  FRAMEFS_TRY(const auto now, parts_.tree.stat_with_content(*node, opened.fd()));
   // After the time was read: a later opening compares the content with that of the pages.
   const bool is_open = std::as_const(*node).state.with(
       [](const Node::State& state) { return state.handles.count() > 0; });
@@ -143,7 +154,7 @@ Status Attributes::apply(Node& node, const Attributed& opened, const AttributeCh
   if (change.size) FRAMEFS_CHECK(parts_.changes.truncate(node, file, *change.size));
   if (change.accessed || change.modified) {
     constexpr timespec kSame{.tv_sec = 0, .tv_nsec = UTIME_OMIT};
-    FRAMEFS_CHECK(set_times(node, opened.fd.get(), change.accessed.value_or(kSame),
+    FRAMEFS_CHECK(set_times(node, opened.fd(), change.accessed.value_or(kSame),
                             change.modified.value_or(kSame)));
   }
   return {};

@@ -87,10 +87,14 @@ class Attributes {
   // attributes.cc
   Result<Changed> set(const std::shared_ptr<Node>& node, const AttributeChange& change,
                       OpenFile* file);
-  // The file in SOURCE that has a node's attributes, open with O_PATH.
+  // The file in SOURCE that has a node's attributes; of a sparse frame, its index file.
   struct Attributed {
-    UniqueFd fd;      // of a sparse frame, the index file
-    UniqueFd folder;  // only for a sparse frame: its directory
+    std::shared_ptr<const FileReader> handle;  // that of the node's open handles, or null
+    UniqueFd path;                             // else opened with O_PATH
+    UniqueFd folder;                           // only for a sparse frame: its directory
+    struct stat stat{};                        // as it was opened
+
+    [[nodiscard]] int fd() const noexcept { return handle ? handle->fd() : path.get(); }
   };
   Status apply(Node& node, const Attributed& opened, const AttributeChange& change, OpenFile* file);
   static Status set_owner(const Attributed& file, const AttributeChange& change);

@@ -56,7 +56,7 @@ Result<bool> Attributes::passes_through(const Node& node, std::string_view name)
 // Linux does this for a caller who is not in the group of the file.  The daemon, which sets the
 // list for the caller, may keep the bit.
 Status Attributes::clear_setgid_bit(const Attributed& file, const KeepsSetgid& keeps_setgid) {
-  FRAMEFS_TRY(const auto st, stat_of(file.fd.get()));
+  FRAMEFS_TRY(const auto st, stat_of(file.fd()));
   if ((st.st_mode & S_ISGID) == 0 || keeps_setgid(st.st_gid)) return {};
   constexpr mode_t kKept = 07777 & ~S_ISGID;
   return set_mode(file, st.st_mode & kKept);
@@ -67,7 +67,7 @@ Result<std::vector<std::string>> Attributes::xattr_names(NodeId id) {
   auto names = parts_.frames.names(*node);
   if (node->key.is_member()) return names;
   FRAMEFS_TRY(const auto opened, open_attributes(*node));
-  const auto path = path_of_fd(opened.fd.get());
+  const auto path = path_of_fd(opened.fd());
   const auto stored = read_grown(
       "listxattr", [&](char* to, std::size_t size) { return ::listxattr(path.c_str(), to, size); });
   // Frames have attributes even if SOURCE supports none.
@@ -92,7 +92,7 @@ Result<std::vector<char>> Attributes::xattr(NodeId id, const std::string& name) 
   FRAMEFS_TRY(const bool is_there, passes_through(*node, name));
   if (!is_there) return system_error_of(ENODATA, "getxattr");
   FRAMEFS_TRY(const auto opened, open_attributes(*node));
-  const auto path = path_of_fd(opened.fd.get());
+  const auto path = path_of_fd(opened.fd());
   auto value = read_grown("getxattr", [&](char* to, std::size_t size) {
     return ::getxattr(path.c_str(), name.c_str(), to, size);
   });
@@ -111,7 +111,7 @@ Status Attributes::set_xattr(NodeId id, const std::string& name, std::span<const
   FRAMEFS_TRY(const bool is_there, passes_through(*node, name));
   if (!is_there) return system_error_of(EOPNOTSUPP, "setxattr");
   FRAMEFS_TRY(const auto opened, open_attributes(*node));
-  const auto path = path_of_fd(opened.fd.get());
+  const auto path = path_of_fd(opened.fd());
   if (::setxattr(path.c_str(), name.c_str(), value.data(), value.size(), flags) != 0) {
     return system_error("setxattr");
   }
@@ -127,7 +127,7 @@ Status Attributes::remove_xattr(NodeId id, const std::string& name) {
   FRAMEFS_TRY(const bool is_there, passes_through(*node, name));
   if (!is_there) return system_error_of(EOPNOTSUPP, "removexattr");
   FRAMEFS_TRY(const auto opened, open_attributes(*node));
-  if (::removexattr(path_of_fd(opened.fd.get()).c_str(), name.c_str()) != 0) {
+  if (::removexattr(path_of_fd(opened.fd()).c_str(), name.c_str()) != 0) {
     return system_error("removexattr");
   }
   parts_.writers.note_attributes(file_key(*node));

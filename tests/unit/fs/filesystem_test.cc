@@ -379,6 +379,30 @@ TEST_CASE("filesystem: a moved file is found where it was seen last", "[fs][file
   CHECK(mount.lookup("x", one.id).id == file.id);
 }
 
+TEST_CASE("filesystem: a change of attributes reaches an open file that was moved, and no other",
+          "[fs][filesystem][unit]") {
+  Mount mount;
+  for (const std::string name : {"plain", "frame.b2"}) {
+    CAPTURE(name);
+    mount.write(name, test::small_frame(100));
+    const auto opened = mount.open(mount.lookup(stdfs::path(name).stem()).id);
+    const auto set_mode = [&](mode_t mode) {
+      AttributeChange change;
+      change.mode = mode;
+      return mount.fs().attributes().set(opened.file->node->id, change, nullptr);
+    };
+    stdfs::rename(mount.path(name), mount.path("moved"));
+    mount.write(name, test::small_frame(100, 1));
+    const auto mode_of_other = mount.stat(name).st_mode;
+    REQUIRE(set_mode(0604));
+    CHECK((mount.stat("moved").st_mode & 07777) == 0604);
+    stdfs::rename(mount.path(name), mount.path("moved"));
+    CHECK(set_mode(0640).error().sys == ESTALE);
+    CHECK(mount.stat("moved").st_mode == mode_of_other);
+    mount.fs().contents().close(*opened.file);
+  }
+}
+
 // Oracle: each read returns exactly one of the written states.
 TEST_CASE("filesystem: readers see whole states of a frame that is replaced under them",
           "[fs][filesystem][race]") {
