@@ -25,6 +25,7 @@
 #include "fs/core/threads/background_thread.h"
 #include "fs/core/threads/guarded.h"
 #include "fs/core/threads/may_wait.h"
+#include "fs/fuse/session/brief_wait.h"
 #include "fs/fuse/session/end_signals.h"
 #include "fs/fuse/session/raw_requests.h"
 #include "fs/fuse/session/waiting_requests.h"
@@ -170,6 +171,7 @@ struct RequestLoop::Threads {
   void receive(Place self);
   bool retire(Place self);
   void end_surplus();
+  [[nodiscard]] bool has_request() const;
   bool take(fuse_buf& request);
   void serve(fuse_buf& request);
   void process(fuse_buf& request);
@@ -187,6 +189,7 @@ struct RequestLoop::Threads {
   std::function<void()> on_init;      // set before the first thread starts
   const fs::UniqueFd ended;           // becomes readable when the session has ended by itself
   const fs::UniqueFd grown;           // becomes readable when there are many threads
+  BriefWait brief_wait;
   fs::Guarded<State> state;
   WaitingRequests waiting_requests;
 };
@@ -245,12 +248,21 @@ void RequestLoop::Threads::end_surplus() {
   });
 }
 
+// Whether there is a request, or another reason not to wait for one.
+bool RequestLoop::Threads::has_request() const {
+  pollfd connection{.fd = fuse_session_fd(session), .events = POLLIN, .revents = 0};
+  return ::poll(&connection, 1, 0) != 0;
+}
+
 // The body of each thread.
 void RequestLoop::Threads::receive(Place self) {
   ReceiveBuffer buffer;
+  // After a read, the threads that decode ahead and store pages need the processors.
+  bool may_come_soon = false;
   while (true) {
     self->is_receiving.store(true);
     if (is_stopping.load() || fuse_session_exited(session) != 0) break;
+    if (may_come_soon) brief_wait.wait([this] { return has_request(); });
     const int got = fuse_session_receive_buf(session, &buffer.request);
     self->is_receiving.store(false);
     if (got == -EINTR || got == -EAGAIN) {
@@ -270,6 +282,7 @@ void RequestLoop::Threads::receive(Place self) {
       start();  // another thread that receives
       serve(buffer.request);
     }
+    may_come_soon = opcode_of(buffer.request) != Opcode::read;
   }
   self->is_receiving.store(false);
   post(ended);
