@@ -46,6 +46,26 @@ bool RemoteListings::drop_oldest(Listings& listings) {
   });
 }
 
+void RemoteListings::drop_old(const std::string& path) {
+  // More than are added, so that a walk drops them all in time.
+  constexpr int kLookedAt = 3;
+  std::vector<Listing> dropped;  // destroyed after the lock
+  const auto now = Clock::now();
+  listings_->with([&](auto& by_path) {
+    auto at = by_path.upper_bound(path);
+    for (int i = 0; i < kLookedAt && !by_path.empty(); ++i) {
+      if (at == by_path.end()) at = by_path.begin();
+      auto& [of, listing] = *at;
+      if (of.empty() || listing->fresh_until() >= now) {
+        ++at;
+        continue;
+      }
+      dropped.push_back(std::move(listing));
+      at = by_path.erase(at);
+    }
+  });
+}
+
 auto RemoteListings::kept(const std::string& path) const -> Listing {
   return listings_->with([&](const auto& by_path) -> Listing {
     const auto found = by_path.find(path);
@@ -114,6 +134,7 @@ auto RemoteListings::begin_listing(const std::string& path, const ListingCalls::
   for (const auto& entry : listing->take_heads()) {
     probes_.learn(net::join_path(path, entry.name), entry);
   }
+  drop_old(path);
   const bool is_full =
       listings_->with([](const auto& by_path) { return by_path.size() >= kMaxListings; });
   if (is_full) drop_oldest(*listings_);
@@ -122,7 +143,11 @@ auto RemoteListings::begin_listing(const std::string& path, const ListingCalls::
     if (call.is_outdated()) return;
     before = std::exchange(by_path[path], listing);
   });
-  if (before) store_.stats().add_repeated_listing();
+  const bool is_repeated = listed_.with([&](auto& listed) {
+    if (listed.size() >= kMaxListings) listed.clear();
+    return !listed.insert(path).second;
+  });
+  if (is_repeated) store_.stats().add_repeated_listing();
   return listing;
 }
 

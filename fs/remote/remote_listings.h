@@ -38,7 +38,8 @@ class RemoteListings {
   Result<Listing> list_for(const std::string& path, const std::vector<std::string>& names);
   // A listing with the object that SOURCE is as its only entry, under the name `name`.
   Result<Listing> list_single(const std::string& name);
-  // The listing of the directory that is kept, of any age; null if there is none.
+  // The listing of the directory that is kept, of any age; null if there is none.  That of SOURCE
+  // itself, which leads to the manifest, is kept when it is too old to be used.
   [[nodiscard]] Listing kept(const std::string& path) const;
   // Call this if an entry of the directory differs from its listing.
   void forget(const std::string& path);
@@ -61,6 +62,9 @@ class RemoteListings {
   // Counts and logs the entries of a directory that are not shown, once for each directory.
   void note_left_out(const std::string& path, const net::LeftOut& unnameable,
                      const net::LeftOut& covered);
+  // Drops listings that are too old to be used: a walk through SOURCE leaves many behind.  Looks at
+  // a few that come after `path`, which is being listed.
+  void drop_old(const std::string& path);
   static bool drop_oldest(Listings& listings);
 
   static constexpr std::size_t kMaxListings = 1024;
@@ -74,6 +78,8 @@ class RemoteListings {
   ListingCalls listing_calls_;
   // The directories whose listing takes more than one request.
   Guarded<std::unordered_set<std::string>> large_;
+  // The directories that were listed.
+  Guarded<std::unordered_set<std::string>> listed_;
   // The directories of which some entries are not shown, and which the log has named.
   Guarded<std::unordered_set<std::string>> noted_;
   Guarded<std::unordered_map<std::string, KnownName>> names_;  // by path
