@@ -5,23 +5,22 @@
 namespace framefs::fs {
 
 HeldFiles::Object HeldFiles::of(const Node& node) noexcept {
-  return node.held_ ? node.held_->object : nullptr;
+  return node.rare_ ? node.rare_->held : nullptr;
 }
 
 HeldFiles::Object HeldFiles::hold(Node& node, Object object) {
-  auto before = release(node);
-  node.held_ = std::make_unique<Node::Held>(Node::Held{.object = std::move(object)});
-  return before;
+  auto& rare = node.rare();
+  rare.held_has_names = false;
+  return std::exchange(rare.held, std::move(object));
 }
 
 HeldFiles::Object HeldFiles::release(Node& node) noexcept {
-  const auto held = std::exchange(node.held_, nullptr);
-  return held ? held->object : nullptr;
+  return node.rare_ ? std::exchange(node.rare_->held, nullptr) : nullptr;
 }
 
 void HeldFiles::keep_as_link(const std::shared_ptr<Node>& node, Dropped& dropped) {
-  if (!node->held_) return;
-  node->held_->has_names = true;
+  if (!of(*node)) return;
+  node->rare().held_has_names = true;
   links_.push_back(node);
   release_oldest(dropped);
 }
@@ -33,7 +32,7 @@ void HeldFiles::release_oldest(Dropped& dropped) {
     const auto node = links_.front().lock();
     links_.pop_front();
     dropped.push_back(node);
-    if (!node || !node->held_ || !node->held_->has_names) continue;
+    if (!node || !of(*node) || !node->rare().held_has_names) continue;
     const bool is_open =
         node->state.with([](const Node::State& known) { return known.handles.count() > 0; });
     if (is_open) {

@@ -65,13 +65,17 @@ struct Node {
   CompactString name_;                  // in the source directory
   std::uint64_t lookups_ = 0;           // lookups that the kernel has not forgotten yet
   std::uint64_t names_changed_at_ = 0;  // when the mount last changed the names of the file
-  // The object that lost that name.
-  struct Held {
-    std::shared_ptr<const UniqueFd> object;  // an O_PATH descriptor
-    bool has_names = false;                  // the object still has other names
+  // State that few nodes have: a file that was only looked up has none of it.
+  struct Rare {
+    std::shared_ptr<const UniqueFd> held;  // the object that lost that name: an O_PATH descriptor
+    bool held_has_names = false;           // the object still has other names
+    std::optional<FileIdentity> version;   // of a directory
   };
-  std::unique_ptr<Held> held_;                   // few nodes have it
-  std::unique_ptr<const FileIdentity> version_;  // of a directory
+  std::unique_ptr<Rare> rare_;
+  Rare& rare() {
+    if (!rare_) rare_ = std::make_unique<Rare>();
+    return *rare_;
+  }
 };
 
 // The number of the container that `node` is, or is in.

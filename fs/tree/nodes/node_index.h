@@ -1,13 +1,14 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
+#include <deque>
 #include <memory>
-#include <unordered_set>
+#include <optional>
 #include <vector>
 
 #include "fs/core/files/file.h"
 #include "fs/tree/nodes/node.h"
+#include "fs/tree/nodes/position_table.h"
 
 namespace framefs::fs {
 
@@ -40,35 +41,21 @@ class NodeIndex {
   void remove(const Node& node);
 
  private:
-  struct IdHash {
-    using is_transparent = void;
-    std::size_t operator()(NodeId id) const noexcept { return std::hash<NodeId>{}(id); }
-    std::size_t operator()(const std::shared_ptr<Node>& node) const noexcept {
-      return (*this)(node->id);
-    }
-  };
-  struct IdEqual {
-    using is_transparent = void;
-    bool operator()(const std::shared_ptr<Node>& one, const std::shared_ptr<Node>& other) const {
-      return one->id == other->id;
-    }
-    bool operator()(const std::shared_ptr<Node>& node, NodeId id) const { return node->id == id; }
-    bool operator()(NodeId id, const std::shared_ptr<Node>& node) const { return node->id == id; }
-  };
-  struct KeyHash {
-    using is_transparent = void;
-    std::size_t operator()(const NodeKey& key) const noexcept { return NodeKeyHash{}(key); }
-    std::size_t operator()(const Node* node) const noexcept { return NodeKeyHash{}(node->key); }
-  };
-  struct KeyEqual {
-    using is_transparent = void;
-    bool operator()(const Node* one, const Node* other) const { return one->key == other->key; }
-    bool operator()(const Node* node, const NodeKey& key) const { return node->key == key; }
-    bool operator()(const NodeKey& key, const Node* node) const { return node->key == key; }
-  };
+  using Position = PositionTable::Position;
 
-  std::unordered_set<std::shared_ptr<Node>, IdHash, IdEqual> by_id_;
-  std::unordered_set<Node*, KeyHash, KeyEqual> by_key_;  // each is in `by_id_`
+  [[nodiscard]] std::optional<Position> position_of(NodeId id) const;
+  [[nodiscard]] std::optional<Position> position_of(const NodeKey& key) const;
+  [[nodiscard]] std::size_t id_hash(Position position) const;
+  [[nodiscard]] std::size_t key_hash(Position position) const;
+  // Appends a node whose number and key lead to no other.
+  void append(std::shared_ptr<Node> node, bool has_key);
+  // Moves the last node to this position.
+  void drop(Position position);
+
+  // In any order.  The node of a file takes less memory in these than in tables of nodes.
+  std::deque<std::shared_ptr<Node>> nodes_;
+  PositionTable by_id_;   // all nodes
+  PositionTable by_key_;  // those that have their key
 };
 
 }  // namespace framefs::fs

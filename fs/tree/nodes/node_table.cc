@@ -12,7 +12,7 @@ namespace framefs::fs {
 namespace {
 
 // The memory for a node, its name, and its places in the tables.
-constexpr std::size_t kBytesOfNode = sizeof(Node) + 128;
+constexpr std::size_t kBytesOfNode = sizeof(Node) + 96;
 
 }  // namespace
 
@@ -37,6 +37,10 @@ Result<std::shared_ptr<Node>> NodeTable::find(NodeId id) const {
 
 NodeTable::Moment NodeTable::now() const {
   return state_.with([](const State& state) { return state.now; });
+}
+
+std::optional<FileIdentity> NodeTable::version_of(const Node& node) {
+  return node.rare_ ? node.rare_->version : std::nullopt;
 }
 
 // Notes a change of the file's names.  Returns its nodes that were last seen at `place`.
@@ -144,13 +148,11 @@ std::shared_ptr<Node> NodeTable::lookup(const std::shared_ptr<Node>& parent,
     if (!node) {
       const auto before = state.forgotten.take(key, parent->id, name);
       node = enter(state, key, before ? *before : state.next++, generation, replaced);
-    } else if ((node->version_ && version && *node->version_ != *version) ||
+    } else if ((version && version_of(*node).value_or(*version) != *version) ||
                (node->is_exported() && generation && *node->generation != *generation)) {
       node = enter(state, key, state.next++, generation, replaced);
     }
-    if (version && (!node->version_ || *node->version_ != *version)) {
-      node->version_ = std::make_unique<const FileIdentity>(*version);
-    }
+    if (version) node->rare().version = version;
     // A file may have several names, or may have been moved: the node takes the latest place.  A
     // node never moves below itself, where a bind mount or snapshot shows a directory inside
     // itself: the kernel refuses such a loop when it looks the name up.

@@ -142,6 +142,7 @@ class NodeTable {
   static std::shared_ptr<Node> enter(State& state, const NodeKey& key, NodeId number,
                                      std::optional<std::uint32_t> generation,
                                      std::shared_ptr<Node>& dropped);
+  static std::optional<FileIdentity> version_of(const Node& node);
   static NodeIndex::Nodes change_names(State& state, const FileKey& file, const Place& place);
 
   const std::string root_path_;
