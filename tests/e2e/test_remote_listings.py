@@ -14,47 +14,32 @@ import daemon
 import frame_writer
 import memory
 import object_server
+from made_up_keys import MadeUpKeys
 from remote_case import RemoteCase
 
 MANY = 100_000
 PAGE_KEYS = 1000
 
 
-class FlatPages:
-    """A fault of ObjectServer: answers lists of the bucket itself with keys that are made up."""
+class FlatPages(MadeUpKeys):
+    """One directory of keys.  Its pages are counted, held up and broken."""
 
     def __init__(self, count=MANY):
-        self.count = count
+        super().__init__((count,))
         self.asked = 0  # pages
         self.held = {}  # by the number of a page: the event after which it is sent
         self.broken = {}  # by the number of a page: the fault instead of it
 
-    def key(self, number):
-        return f"k{number:06}"
-
-    def __call__(self, request):
-        path, _, query = request.target.partition("?")
-        query = dict(urllib.parse.parse_qsl(query))
-        if path.rstrip("/") != "/" + object_server.BUCKET or "prefix" in query:
-            return None
-        begin = int(query.get("continuation-token", "0"))
-        size = min(PAGE_KEYS, int(query["max-keys"]))
-        page = begin // PAGE_KEYS
-        if size == PAGE_KEYS:
+    def page(self, query):
+        if "prefix" not in query and query["max-keys"] == str(PAGE_KEYS):
             self.asked += 1
-            if page in self.broken:
-                return self.broken[page]
-            if page in self.held:
-                self.held[page].wait(daemon.DEADLINE_S)
-        end = min(begin + size, self.count)
-        more = end < self.count
-        keys = "".join(f"<Contents><Key>{self.key(i)}</Key><Size>5</Size>"
-                       "<LastModified>2024-01-01T00:00:00.000Z</LastModified>"
-                       f"<ETag>&quot;{i:032}&quot;</ETag></Contents>" for i in range(begin, end))
-        token = f"<NextContinuationToken>{end}</NextContinuationToken>" if more else ""
-        body = (f"<ListBucketResult><IsTruncated>{str(more).lower()}</IsTruncated>"
-                f"{token}{keys}</ListBucketResult>")
-        return object_server.answer(body.encode(), "application/xml")
+            token = query.get("continuation-token")
+            number = self.after(token) // PAGE_KEYS if token else 0
+            if number in self.broken:
+                return self.broken[number]
+            if number in self.held:
+                self.held[number].wait(daemon.DEADLINE_S)
+        return super().page(query)
 
 
 class Directory:
