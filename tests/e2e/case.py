@@ -1,6 +1,7 @@
 """The base class of all end-to-end tests: a folder per test, tools, and traces after a failure."""
 
 import errno
+import glob
 import os
 import pathlib
 import shlex
@@ -151,9 +152,10 @@ class MountCase(unittest.TestCase):
         script.chmod(0o755)
         print(f"\n{self.id()} failed; its files are in {self.folder}, see repro.sh there", flush=True)
         # Another machine may have run the test: its folder is gone by the time of reading.
-        for log in sorted(self.folder.rglob("*.log")):
-            lines = log.read_text(errors="replace").splitlines()[-LOG_LINES:]
-            print(f"the end of {log.relative_to(self.folder)}:", *lines, sep="\n  ", flush=True)
+        # A mount whose daemon is gone may be left in it, which glob() passes over.
+        for log in sorted(glob.glob("**/*.log", root_dir=self.folder, recursive=True)):
+            lines = (self.folder / log).read_text(errors="replace").splitlines()[-LOG_LINES:]
+            print(f"the end of {log}:", *lines, sep="\n  ", flush=True)
 
 
 def remove_tree(folder):

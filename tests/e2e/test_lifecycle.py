@@ -38,8 +38,8 @@ class Lifecycle(MountCase):
         while mounts_at(self.mountpoint) and unmount(self.mountpoint, lazy=True).returncode == 0:
             pass
 
-    def framefs(self, *arguments, check=True):
-        return self.tool(FRAMEFS, *arguments, check=check)
+    def framefs(self, *arguments, **options):
+        return self.tool(FRAMEFS, *arguments, **options)
 
     def expect_refusal(self, *arguments, mentions):
         """The message must contain one of the words in `mentions`."""
@@ -97,8 +97,9 @@ class Lifecycle(MountCase):
         self.expect_clean_end(pid)
 
     def test_relative_paths(self):
-        self.framefs("source", "mnt")
-        (pid,) = daemons_with("mnt")
+        folder = pathlib.Path(self.folder.name)
+        self.framefs(folder / "source", folder / "mnt", cwd=self.folder.parent)
+        (pid,) = daemons_with(folder / "mnt")
         self.assertEqual((self.mountpoint / "a").read_bytes(), CONTENT)
         # Files are found by later lookups too, although the daemon has changed its folder.
         self.make_frame(b"late\n", self.source / "late.b2frame")

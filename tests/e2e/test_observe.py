@@ -22,6 +22,10 @@ from command_case import CommandCase
 STRANGE_DAEMON = pathlib.Path(__file__).with_name("strange_daemon.py")
 
 
+def tells_connections(pid):
+    return any("fuse_connection" in info.read_text() for info in pathlib.Path(f"/proc/{pid}/fdinfo").iterdir())
+
+
 class Observe(CommandCase):
     @classmethod
     def setUpClass(cls):
@@ -72,17 +76,31 @@ class Observe(CommandCase):
                              rf"(?m)^ *- .*  {re.escape(str(self.mountpoint))}$")
             os.kill(mount.pid, signal.SIGCONT)
 
-    def test_a_mount_without_a_daemon(self):
-        self.leave_stale_mount()
-        self.tool("fusermount3", "-u", self.mountpoint)
+    def leave_gone_mount(self):
+        """Leaves a mount of framefs without a daemon."""
         fd = os.open("/dev/fuse", os.O_RDWR)
         self.tool("mount", "-i", "-t", "fuse.framefs", "-o", f"fd={fd},rootmode=40000,user_id=0,group_id=0", "framefs",
                   self.mountpoint, pass_fds=(fd,))
         os.close(fd)
+        self.addCleanup(self.tool, "umount", "-l", self.mountpoint, check=False)
+
+    def test_a_mount_without_a_daemon(self):
+        self.leave_gone_mount()
         entry, line = self.listed()
         self.assertEqual((entry["pid"], entry["state"]), (None, "gone"))
         self.assertRegex(line, "^ *gone  rw  ")
         self.framefs("umount", self.mountpoint)
+
+    @unittest.skipUnless(os.geteuid() == 0, "root alone is told of each daemon's mounts")
+    def test_a_daemon_of_another_mount_whose_path_ends_alike(self):
+        other = self.folder / "elsewhere"
+        (other / self.mountpoint.name).mkdir(parents=True)
+        self.leave_gone_mount()
+        self.tool(daemon.FRAMEFS, self.source, self.mountpoint.name, cwd=other)
+        self.addCleanup(self.framefs, "umount", other / self.mountpoint.name)
+        if not tells_connections(daemon.daemons_with(self.mountpoint.name)[0]):
+            self.skipTest("this kernel does not tell which mounts a daemon serves")
+        self.assertEqual((self.listed()[0]["pid"], self.listed()[0]["state"]), (None, "gone"))
 
     @unittest.skipUnless(os.geteuid() == 0, "needs root to mount by hand")
     def test_a_daemon_of_a_stranger_can_say_anything(self):
