@@ -21,6 +21,7 @@ import peer_report
 import peers
 import reference
 import remote
+import remote_report
 import report
 import scale
 import stalls
@@ -59,7 +60,8 @@ def parse_arguments():
                         help="compare the figures of framefs with those of another build of it, and nothing else")
     parser.add_argument("--only", default="", metavar="TEXT",
                         help="with --against: only the figures whose name and data contain this text; "
-                             "with --peers: only the rows whose name does; with --remote: slices, and nothing else")
+                             "with --peers: only the rows whose name does; with --remote: only these parts, with "
+                             f"commas between them: {', '.join(remote.PARTS)}")
     parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="write all figures there")
     parser.add_argument("--readme", action="store_true",
                         help="put the figures into tests/bench/RESULTS.md; with --peers also into README.md and its chart")
@@ -68,8 +70,8 @@ def parse_arguments():
     args.build = args.build.resolve()
     if args.size % 16 or args.size < 16:
         parser.error("--size must be a multiple of 16")
-    if args.remote and args.only not in ("", "slices"):
-        parser.error("with --remote, --only knows slices alone")
+    if args.remote and not set(args.only.split(",")) <= {"", *remote.PARTS}:
+        parser.error(f"with --remote, --only knows {', '.join(remote.PARTS)}")
     if args.writing and args.readme:
         parser.error("--readme needs the figures of reading, too")
     return args
@@ -129,7 +131,7 @@ def measure_stalls(args, folder):
 def measure_remote(args, folder):
     programs = programs_of(args.build)
     return remote.measure_all(programs, plain_data(args, folder, programs), folder, args.latency, args.rate, args.runs,
-                              args.only, progress)
+                              args.only.split(",") if args.only else [], progress)
 
 
 def measure_all(args, folder):
@@ -189,7 +191,7 @@ def main():
             tempfile.TemporaryDirectory(prefix="framefs-bench-", dir="/var/tmp")))
         folder.mkdir(parents=True, exist_ok=True)
         if args.stalls or args.remote:
-            mode, measure = (stalls, measure_stalls) if args.stalls else (remote, measure_remote)
+            mode, measure = (stalls, measure_stalls) if args.stalls else (remote_report, measure_remote)
             results = measure(args, folder.resolve())
             progress("")
             print(mode.as_text(results))

@@ -1,11 +1,11 @@
-"""Slices of an array on a server, and one key of many: figures beside the least that they need."""
+"""Slices of an array on a server, beside the least that they need, and beside other mounts."""
 
 import concurrent.futures
-import contextlib
 import http.client
 import mmap
-import os
 import pathlib
+import random
+import statistics
 import sys
 import threading
 import time
@@ -14,13 +14,18 @@ from typing import NamedTuple
 
 import numpy
 
-sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[1] / name) for name in ("e2e", "support")]
-from link_proxy import round_trips  # noqa: E402
-from object_server import BUCKET, ObjectServer  # noqa: E402
+from data import make, run
+from remote_layout import Layout
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from link_proxy import round_trips  # noqa: E402
+
+ARRAY, ARRAY_CHUNK, ARRAY_BLOCK = (64, 512, 512), (64, 128, 128), (16, 32, 64)
+# One slice of each kind that the benchmark of local arrays has.
+SLICES = {"cube": (64, 64, 64), "corner": (64, 64, 4), "row": (1, 1, 512), "plane": (1, 512, 512),
+          "plane across the rows": (64, 512, 1)}
 # As many connections as framefs uses at first.
 CONNECTIONS = 16
-KEYS = 100_000
 ITEM_BYTES, NPY_HEADER = 4, 128
 STEP = 32  # items: each row of a block has a multiple of it
 
@@ -52,8 +57,7 @@ class Grid(NamedTuple):
 
 
 def needed_ranges(chunks, touched):
-    """The tables, and then the blocks, as pairs of an offset and a size.  `chunks` has for each
-    chunk its offset, the size of its header and table, and the places of its blocks in it."""
+    """The tables, and then the blocks, as pairs of an offset and a size."""
     tables, blocks = [], []
     for number, some in sorted(touched.items()):
         offset, table, places = chunks[number]
@@ -98,27 +102,62 @@ def slice_beside_client(url, chunks, grid, begin, size):
     return {"needed_mb": round(needed / 1e6, 2), "client_ms": round(1000 * Client(url).seconds(steps), 1)}
 
 
-@contextlib.contextmanager
-def many_keys(frame):
-    """A server with KEYS keys in one folder, all of them the same frame."""
-    with ObjectServer({f"{number:06}.b2frame": frame for number in range(KEYS)}, check_signatures=False) as server:
-        yield server
+def make_array(all_data):
+    """The first part of the floats as an array.  Returns the path of its frame."""
+    folder = all_data.folder / "array"
+    folder.mkdir(exist_ok=True)
+    make(folder / "plain", lambda path: path.write_bytes(
+        (all_data.plain / "float").open("rb").read(4 * int(numpy.prod(ARRAY)))))
+    make(folder / "cube.b2nd", lambda path: run(
+        all_data.make_frame, "--codec", "lz4", "--typesize", 4, "--filter", "shuffle", "--split", "--dtype", "<f4",
+        *(word for option, dims in (("--shape", ARRAY), ("--chunkshape", ARRAY_CHUNK), ("--blockshape", ARRAY_BLOCK))
+          for word in (option, ",".join(map(str, dims)))), folder / "plain", path))
+    return folder / "cube.b2nd"
 
 
-def one_key(server, mount):
-    """The requests of a first stat and of a first read in the folder."""
+def take(proxy, contestant, begin, size):
+    """The figures of one slice through a new mount.  The open of the file and the read of its
+    header are timed apart, but their requests and bytes count."""
+    with contestant.counted(proxy) as ledger:
+        times = [time.perf_counter()]
+        array = numpy.load(contestant.mountpoint / "cube.npy", mmap_mode="r")
+        times.append(time.perf_counter())
+        numpy.array(array[tuple(slice(b, b + n) for b, n in zip(begin, size))])
+        times.append(time.perf_counter())
+        del array
+    open_ms, ms = (1000 * float(step) for step in numpy.diff(times))
+    return {"open_ms": open_ms, "ms": ms, "both_ms": open_ms + ms, "requests": len(ledger),
+            "round_trips": round_trips(ledger), "mb": sum(r.bytes for r in ledger) / 1e6}
+
+
+def measure(bench, runs):
+    """Slices of each kind, each through new mounts of all contestants, and the medians of their
+    figures."""
+    path = make_array(bench.all_data)
+    chunks = Layout.of(bench.programs["framefs"], path).chunks
+    url = f"{bench.url(path.parent)}/{path.name}"
+    contestants = bench.contestants(path.parent)
+    order = random.Random(7)
     rows = []
-    name = mount.mountpoint / f"{KEYS // 2:06}"
-    with mount.mounted():
-        for what, body in (("stat", lambda: os.stat(name)), ("read", name.read_bytes)):
-            server.ended_requests()
-            server.clear_ledger()
-            body()
-            requests = server.ended_requests()
-            rows.append({"what": what, "requests": len(requests), "round_trips": round_trips(requests),
-                         "kb": round(sum(r.sent for r in requests) / 1e3, 1)})
+    for name, size in SLICES.items():
+        taken = {contestant.name: [] for contestant in contestants}
+        for _ in range(runs):
+            begin = [order.randrange(whole - part + 1) for whole, part in zip(ARRAY, size)]
+            least = slice_beside_client(url, chunks, Grid(ARRAY, ARRAY_CHUNK, ARRAY_BLOCK), begin, size)
+            for contestant in contestants:
+                row = take(bench.proxy, contestant, begin, size) | least
+                taken[contestant.name].append(row | {"times": row["ms"] / row["client_ms"],
+                                                     "bytes": row["mb"] / row["needed_mb"]})
+        rows += [{"what": name, "who": who, "most_bytes": round(max(row["bytes"] for row in of_who), 2),
+                  **{field: round(statistics.median(row[field] for row in of_who), 2) for field in of_who[0]}}
+                 for who, of_who in taken.items()]
     return rows
 
 
-def bucket_url():
-    return f"s3://{BUCKET}"
+def as_text(rows):
+    return [f"{'slice of an array':24}{'':32}{'open ms':>9}{'ms':>9}{'both ms':>9}{'client ms':>11}{'times':>7}"
+            f"{'requests':>10}{'round trips':>13}{'MB':>8}{'needed MB':>11}{'bytes':>9}{'most':>9}",
+            *(f"{row['what']:24}{row['who']:32}{row['open_ms']:>9.1f}{row['ms']:>9.1f}{row['both_ms']:>9.1f}"
+              f"{row['client_ms']:>11.1f}{row['times']:>7.2f}{row['requests']:>10.0f}{row['round_trips']:>13.0f}"
+              f"{row['mb']:>8.2f}{row['needed_mb']:>11.2f}{row['bytes']:>9.2f}{row['most_bytes']:>9.2f}"
+              for row in rows)]

@@ -16,6 +16,9 @@ import peer_reading
 import peer_report
 import peer_writing
 import peers
+import remote_keys
+import remote_report
+import remote_slices
 import report
 
 RESULTS = "tests/bench/RESULTS.md"
@@ -140,6 +143,88 @@ class Peers(Documents):
         rows = [figure(peer_reading.one_file(readers), peer_mounts.FRAMEFS, "float lz4", median)
                 for readers, median in ((2, 100), (8, 99), (64, 100))]
         self.assertEqual([(goal.measured, goal.met) for goal in peers.goals(rows)], [("0.99", False), ("1.00", True)])
+
+
+def at_latency(latency_ms):
+    """The figures of scripts/bench --remote for one latency.  framefs misses some goals."""
+    own, full = remote_report.FRAMEFS, remote_report.OVER_FULL
+    kind = {"requests": 1, "mean_requests": 1, "one_round_trip": 1, "at_most_two": 1, "bytes": 1, "most_bytes": 1,
+            "median_ms": 12.3}
+    random_row = {"data": "float lz4", "open_ms": 1, "first_ms": 60, "later_ms": 50, "again_ms": 0.3, "requests": 130,
+                  "mb": 5, "needed_mb": 4}
+    slice_row = {"what": "row", "open_ms": 20, "ms": 30, "client_ms": 29, "times": 1.03, "requests": 4,
+                 "round_trips": 2, "mb": 1, "needed_mb": 0.5, "bytes": 2, "most_bytes": 2.5}
+    rate = {"requests": 77, "fetched": 1, "memory_mib": 200, "cpu_s": {own: 1, remote_report.CLIENT: 0.9}}
+    key = {"what": "stat", "requests": 4, "ms": 21.2, "kb": 3.4, "resident_mib": 20}
+    return {
+        "latency_ms": latency_ms,
+        "rates": [rate | {"what": remote_report.SEQUENTIAL, "data": "float lz4",
+                          "mb_s": {own: 500, remote_report.CLIENT: 500, full: 450}},
+                  rate | {"what": remote_report.TOGETHER, "data": "float zstd",
+                          "mb_s": {own: 432, remote_report.CLIENT: 500}}],
+        "random": [{"who": own, "data": "float lz4", "open_requests": 1, "bytes_before": 70_000, "first": kind,
+                    "later": kind, "again": kind}],
+        "random_beside": [random_row | {"who": own, "all_s": 2}, random_row | {"who": full, "all_s": 6}],
+        "slices": [slice_row | {"who": own, "both_ms": 50}, slice_row | {"who": full, "both_ms": 100, "times": 9}],
+        "listing": {"cold_s": 1.5, "warm_s": 0.1, "requests": 10_001, "in_flight": 63, "again": 1},
+        "lookups": [key | {"keys": count, "kind": kind, "who": who, "round_trips": trips}
+                    for count, kind, who, trips in (
+                        (1000, remote_keys.FRAME, own, 2), (2000, remote_keys.FRAME, own, 3),
+                        (2000, remote_keys.FRAME, "s3fs", 7), (2000, remote_keys.OTHER_FILE, own, 1))],
+        "walk": [{"who": who, "names": 1001, "s": 2.3, "client_s": 2.1, "requests": 1001, "mb": 3.4, "resident_mib": mib}
+                 for who, mib in ((own, 240), ("rclone", 900))],
+        "restart_bytes": 0,
+    }
+
+
+class Remote(unittest.TestCase):
+    def judged(self, figures):
+        return {goal.what: (goal.measured, goal.met) for goal in remote_report.RemoteGoals(figures).judge()}
+
+    def test_the_worst_row_of_framefs_decides(self):
+        goals = self.judged(at_latency(10))
+        self.assertEqual({what: measured for what, (measured, met) in goals.items() if not met}, {
+            "4 KiB, again: requests": "1 (float lz4)",
+            "slice: bytes, times those needed": "2 (row)",
+            "ls -l of 10,000 frames: requests in flight": "63",
+            "stat of one key, frame: round trips": "3 (2,000)"})
+        self.assertEqual(goals["slice: time, times that of a bare client"], ("1.03 (row)", True))
+        self.assertEqual(goals["find among 1,000,000 keys: memory, MiB"], ("240", True))
+
+    def test_on_a_slow_link_framefs_must_be_faster_than_rclone(self):
+        new = self.judged(at_latency(50)).items() - self.judged(at_latency(10)).items()
+        over = remote_report.OVER_FULL
+        self.assertEqual(dict(new), {f"sequential: times the rate of {over}": ("1.11 (float lz4)", False),
+                                     f"4 KiB, all: times as fast as {over}": ("3 (float lz4)", True),
+                                     f"open and slice: times as fast as {over}": ("2 (row)", True)})
+
+    def test_a_part_alone_has_its_goals_and_its_text(self):
+        figures = {"latency_ms": 50, "slices": [row for row in at_latency(50)["slices"] if row["who"] == "framefs"]}
+        self.assertEqual(len(self.judged(figures)), 2)  # without rclone
+        self.assertEqual(len(remote_slices.as_text(figures["slices"])), 2)
+        lines = remote_report.as_text({"rate_mb_s": 0, "latencies": [figures | {"goals": []}]}).splitlines()
+        self.assertEqual([line.split()[:2] for line in lines if line],
+                         [["A", "round"], ["slice", "of"], ["row", "framefs"], ["goal", "wanted"]])
+
+    def test_the_text_has_every_row_and_goal(self):
+        figures = at_latency(50)
+        goals = remote_report.RemoteGoals(figures).judge()
+        text = remote_report.as_text({"rate_mb_s": 100,
+                                      "latencies": [figures | {"goals": [goal._asdict() for goal in goals]}]})
+        self.assertIn("A round trip of 50 ms, 100 MB/s\n", text)
+        rows = [line.split() for line in text.splitlines()]
+        for row in (["sequential", "float", "lz4", "500", "500", "-", "-", "450", "-", "77", "1.000", "1.00", "0.90"],
+                    ["later", "float", "lz4", "framefs", "12.3", "1.00", "1", "100%", "100%", "1.00", "1.00", "0.07"],
+                    ["float", "lz4", "framefs", "over", "rclone,", "full", "cache", "1.0", "60.00", "50.00", "0.30",
+                     "6.00", "130", "5.00", "4.00"],
+                    ["row", "framefs", "20.0", "30.0", "50.0", "29.0", "1.03", "4", "2", "1.00", "0.50", "2.00",
+                     "2.50"],
+                    ["2,000", "frame", "stat", "s3fs", "4", "7", "21.2", "3.4", "20"],
+                    ["rclone", "1,001", "2.3", "2.1", "1001", "3.4", "900"]):
+            self.assertIn(row, rows)
+        for goal in goals:
+            self.assertIn(f"{goal.measured}  {'met' if goal.met else 'NOT MET'}", text)
+        self.assertIn("again: 0.1 s, 1 requests", text)
 
 
 if __name__ == "__main__":
