@@ -240,7 +240,9 @@ bool RemoteTree::note_change(NodeId id, const Error& error) const {
 Result<ReadResult> RemoteTree::read(const RemoteOpenFile& file, std::uint64_t offset,
                                     std::uint64_t size) {
   const auto access = file.pattern->note(offset, size);
-  if (is_array(file.node->key.shown_as)) {
+  // Of other files, the stored bytes show how a reader goes on, but those of the first read may be
+  // too few to show it.
+  if (is_array(file.node->key.shown_as) || offset == 0) {
     const ByteRange now{offset, size};
     file.view->expect(now, file.next->with([&](NextReads& next) { return next.note(now); }));
   }

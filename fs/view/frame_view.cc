@@ -127,16 +127,27 @@ Status FrameView::for_each_chunk(ByteRange wanted, const Body& body) const {
   return {};
 }
 
-// Announces the chunks of a read to a frame that lies far away.
-void FrameView::expect_chunks(ByteRange wanted) const {
-  if (!frame_->is_far()) return;
-  std::vector<FrameChunks::Touch> touches;
+std::vector<FrameChunks::Touch> FrameView::touches(ByteRange range, std::size_t max) const {
+  std::vector<FrameChunks::Touch> found;
   // An error is reported by the read itself.
-  static_cast<void>(for_each_chunk(wanted, [&](const auto& place, ByteRange within) {
-    touches.push_back({place.chunk, place.range.size, within});
-    return Result<bool>(touches.size() < kMaxPieces);
+  static_cast<void>(for_each_chunk(range, [&](const auto& place, ByteRange within) {
+    found.push_back({place.chunk, place.range.size, within});
+    return Result<bool>(found.size() < max);
   }));
-  frame_->expect(touches, {});
+  return found;
+}
+
+void FrameView::expect_chunks(ByteRange wanted) const {
+  if (frame_->is_far()) frame_->expect(touches(wanted, kMaxPieces), {});
+}
+
+void FrameView::expect(ByteRange now, std::span<const ByteRange> next) const {
+  // To find the place of each takes a look at a part of the index.
+  constexpr std::size_t kMaxChunksAhead = 32;
+  // Without a forecast, the read announces enough.  Groups of small chunks are large.
+  const bool is_of_use = is_readable() && frame_->is_far() && !next.empty();
+  if (!is_of_use || frame_->chunks_per_group() != 0) return;
+  frame_->expect(touches(now, kMaxPieces), touches(next.front(), kMaxChunksAhead));
 }
 
 // Reads the first part of `wanted`, up to the limit of pieces in a reply.

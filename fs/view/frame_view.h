@@ -1,7 +1,10 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
+#include <vector>
 
 #include "fs/view/frame_chunks.h"
 #include "fs/view/view.h"
@@ -19,6 +22,7 @@ class FrameView final : public View {
   }
   [[nodiscard]] Result<ReadResult> read(std::uint64_t offset, std::uint64_t size,
                                         Access access) const override;
+  void expect(ByteRange now, std::span<const ByteRange> next) const override;
   [[nodiscard]] bool decode_ahead(ByteRange range) const override;
   // A hole is a chunk that is zero according to the index.
   [[nodiscard]] Result<std::uint64_t> seek(Seek what, std::uint64_t offset) const override;
@@ -34,6 +38,8 @@ class FrameView final : public View {
   [[nodiscard]] bool is_worth_groups(ByteRange wanted) const;
   [[nodiscard]] Result<Plan> read_groups(ByteRange wanted) const;
   [[nodiscard]] bool groups_ahead(ByteRange range) const;
+  [[nodiscard]] std::vector<FrameChunks::Touch> touches(ByteRange range, std::size_t max) const;
+  // Announces the chunks of a read to a frame that lies far away.
   void expect_chunks(ByteRange wanted) const;
   [[nodiscard]] Result<ReadResult> read_joined(ByteRange wanted, Plan first) const;
   Status plan_chunk(Plan& plan, const codec::ChunkOffsets::Place& place, ByteRange wanted) const;

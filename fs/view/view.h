@@ -32,7 +32,7 @@ class View {
                                                 Access access) const = 0;
 
   // Says that the bytes `now` are about to be read, and then probably those of `next`, in this
-  // order.  A view of a far file whose bytes are stored in another order has them fetched.
+  // order.  A view of a far file that must be decoded has them fetched.
   virtual void expect(ByteRange /*now*/, std::span<const ByteRange> /*next*/) const {}
 
   // Where the blocks of an array lie in the file.

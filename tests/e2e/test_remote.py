@@ -261,6 +261,30 @@ class Remote(RemoteCase):
                 self.assertEqual(read(number * chunk + part * block + 8192), [])
             os.close(fd)
 
+    def test_a_large_read_at_the_beginning_also_asks_for_what_follows(self):
+        """However few stored bytes it needs: the reader does not wait a round trip for them."""
+        content = data.text(300_000)
+        frame = self.make_frame(content, self.source / "x.b2frame", "--codec", "zstd", "--block", str(128 << 10))
+        last = frame.stat().st_size - (128 << 10)
+        go_on = threading.Event()
+        self.addCleanup(go_on.set)
+
+        def begin_of(request):
+            return int(request.range.removeprefix("bytes=").partition("-")[0]) if request.range else 0
+        # Neither the head nor the end of the frame, which are needed first.
+        is_data = lambda request: 4096 <= begin_of(request) < last
+        server = self.serve_source(fault=lambda request: object_server.stall(go_on) if is_data(request) else None)
+        with self.mount_s3(server) as mount, open(mount.path("x"), "rb", buffering=0) as file:
+            found = []
+            reader = threading.Thread(target=lambda: found.append(file.read(128 << 10)))
+            reader.start()
+            # The first block has less than 64 KiB.
+            daemon.wait_for(lambda: any(begin_of(request) > 64 << 10 for request in filter(is_data, server.requests())),
+                            "a request behind the first block")
+            go_on.set()
+            reader.join(daemon.DEADLINE_S)
+            self.assertEqual(found, [content[:128 << 10]])
+
     def test_attributes_and_counters(self):
         self.make_source()
         with self.mount("-o", "ro", "--list-info") as mount:
