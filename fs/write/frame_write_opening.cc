@@ -41,9 +41,7 @@ Result<FrameOrigin> origin_of(const WriteTarget& source) {
   if (source.file) {
     return FrameOrigin{codec::FrameType::contiguous, source.file, source.file, source.name};
   }
-  UniqueFd index(::openat(source.directory.get(), kSparseIndexName,
-                          O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-  if (!index) return system_error("open");
+  FRAMEFS_TRY(auto index, open_sparse_index(source.directory.get(), O_RDONLY));
   UniqueFd directory(::fcntl(source.directory.get(), F_DUPFD_CLOEXEC, 0));
   if (!directory) return system_error("dup");
   const auto file = std::make_shared<const FileReader>(std::move(index));

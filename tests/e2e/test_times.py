@@ -54,6 +54,19 @@ class Times(MountCase):
                     self.assertEqual(os.stat(path).st_atime_ns, 5)
                 self.assertEqual(os.stat(path).st_atime_ns, 5)
 
+    def test_the_daemon_does_not_move_the_access_time_of_a_sparse_frame(self):
+        """A writer compares the index file with the state that it knows, again and again."""
+        self.make_frame(data.noise(300_000), self.source / "x.b2frame", "--sparse")
+        with self.mount("--attr-timeout", "0") as mount:
+            path = mount.path("x")
+            with open(path, "r+b", buffering=0) as file:
+                os.utime(path, ns=(5, 7))
+                self.assertEqual(os.stat(path).st_atime_ns, 5)
+                file.write(b"changed")
+                os.fsync(file.fileno())
+                self.assertEqual(os.stat(path).st_atime_ns, 5)
+            self.assertEqual(os.stat(path).st_atime_ns, 5)
+
     def test_ctime_is_the_time_of_the_change(self):
         self.make_frame(data.noise(300_000), self.source / "x.b2frame")
 

@@ -34,9 +34,7 @@ Status sync_file(int fd) {
 }  // namespace
 
 Result<std::shared_ptr<const FileReader>> SparseBackend::open_index() const {
-  UniqueFd fd(
-      ::openat(directory_.get(), kSparseIndexName, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-  if (!fd) return system_error("open");
+  FRAMEFS_TRY(auto fd, open_sparse_index(directory_.get(), O_RDONLY));
   return std::make_shared<const FileReader>(std::move(fd));
 }
 
