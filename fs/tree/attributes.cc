@@ -39,6 +39,18 @@ mode_t without_setid_bits(const struct stat& st, const Changer& caller) {
 
 }  // namespace
 
+// Runs change(file) for the file that has a node's attributes: `opened`, or, of a sparse frame that
+// is being written, the index file that it has by then.
+Status Attributes::changing(const Node& node, const Attributed& opened,
+                            const Change& change) const {
+  const auto session = opened.folder ? parts_.writers.table().find(file_key(node)) : nullptr;
+  if (!session) return change(opened);
+  return session->change_files([&]() -> Status {
+    FRAMEFS_TRY(const auto now, open_attributes(node));
+    return change(now);
+  });
+}
+
 Status Attributes::set_owner(const Attributed& file, const AttributeChange& change) {
   if (file.folder) {
     FRAMEFS_CHECK(for_each_part(file.folder.get(),
@@ -62,7 +74,7 @@ Result<bool> Attributes::clear_setid_bits(const Node& node, const Attributed& fi
   if (mode == file.stat.st_mode) return false;
   if (needs_owner && !caller.owns(file.stat.st_uid)) return false;
   constexpr mode_t kBits = 07777;
-  FRAMEFS_CHECK(set_mode(file, mode & kBits));
+  FRAMEFS_CHECK(changing(node, file, [&](const auto& now) { return set_mode(now, mode & kBits); }));
   parts_.writers.note_attributes(file_key(node));
   return true;
 }
@@ -148,14 +160,21 @@ Status Attributes::apply(Node& node, const Attributed& opened, const AttributeCh
     // chown(2) by any user, or it precedes a write, whose own request clears the bits.
     FRAMEFS_CHECK(clear_setid_bits(node, opened, *change.clears_bits_of, !change.size));
   }
-  if (change.user || change.group) FRAMEFS_CHECK(set_owner(opened, change));
-  if (change.mode) FRAMEFS_CHECK(set_mode(opened, *change.mode));
+  if (change.user || change.group) {
+    FRAMEFS_CHECK(changing(node, opened, [&](const auto& now) { return set_owner(now, change); }));
+  }
+  if (change.mode) {
+    FRAMEFS_CHECK(
+        changing(node, opened, [&](const auto& now) { return set_mode(now, *change.mode); }));
+  }
   if (change.user || change.group || change.mode) parts_.writers.note_attributes(file_key(node));
   if (change.size) FRAMEFS_CHECK(parts_.changes.truncate(node, file, *change.size));
   if (change.accessed || change.modified) {
     constexpr timespec kSame{.tv_sec = 0, .tv_nsec = UTIME_OMIT};
-    FRAMEFS_CHECK(set_times(node, opened.fd(), change.accessed.value_or(kSame),
-                            change.modified.value_or(kSame)));
+    FRAMEFS_CHECK(changing(node, opened, [&](const auto& now) {
+      return set_times(node, now.fd(), change.accessed.value_or(kSame),
+                       change.modified.value_or(kSame));
+    }));
   }
   return {};
 }

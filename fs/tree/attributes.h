@@ -96,6 +96,9 @@ class Attributes {
 
     [[nodiscard]] int fd() const noexcept { return handle ? handle->fd() : path.get(); }
   };
+  using Change = std::function<Status(const Attributed&)>;
+  [[nodiscard]] Status changing(const Node& node, const Attributed& opened,
+                                const Change& change) const;
   Status apply(Node& node, const Attributed& opened, const AttributeChange& change, OpenFile* file);
   static Status set_owner(const Attributed& file, const AttributeChange& change);
   static Status set_mode(const Attributed& file, mode_t mode);

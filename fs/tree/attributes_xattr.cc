@@ -111,11 +111,13 @@ Status Attributes::set_xattr(NodeId id, const std::string& name, std::span<const
   FRAMEFS_TRY(const bool is_there, passes_through(*node, name));
   if (!is_there) return system_error_of(EOPNOTSUPP, "setxattr");
   FRAMEFS_TRY(const auto opened, open_attributes(*node));
-  const auto path = path_of_fd(opened.fd());
-  if (::setxattr(path.c_str(), name.c_str(), value.data(), value.size(), flags) != 0) {
-    return system_error("setxattr");
-  }
-  if (is_access_list(name)) FRAMEFS_CHECK(clear_setgid_bit(opened, keeps_setgid));
+  FRAMEFS_CHECK(changing(*node, opened, [&](const auto& now) -> Status {
+    const auto path = path_of_fd(now.fd());
+    if (::setxattr(path.c_str(), name.c_str(), value.data(), value.size(), flags) != 0) {
+      return system_error("setxattr");
+    }
+    return is_access_list(name) ? clear_setgid_bit(now, keeps_setgid) : Status();
+  }));
   parts_.writers.note_attributes(file_key(*node));
   return {};
 }
@@ -127,9 +129,12 @@ Status Attributes::remove_xattr(NodeId id, const std::string& name) {
   FRAMEFS_TRY(const bool is_there, passes_through(*node, name));
   if (!is_there) return system_error_of(EOPNOTSUPP, "removexattr");
   FRAMEFS_TRY(const auto opened, open_attributes(*node));
-  if (::removexattr(path_of_fd(opened.fd()).c_str(), name.c_str()) != 0) {
-    return system_error("removexattr");
-  }
+  FRAMEFS_CHECK(changing(*node, opened, [&](const auto& now) -> Status {
+    if (::removexattr(path_of_fd(now.fd()).c_str(), name.c_str()) != 0) {
+      return system_error("removexattr");
+    }
+    return {};
+  }));
   parts_.writers.note_attributes(file_key(*node));
   return {};
 }

@@ -155,7 +155,7 @@ class FrameWriteSession {
 
   // Where the thread must not wait, these end with would_wait() instead: begin_change(),
   // truncate(), zero(), flush(), flush_at_close(), flush_full(), make_room(), begin_commit(),
-  // check_space(), may_want_compaction().
+  // check_space(), may_want_compaction(), change_files().
 
   // Stores the chunks that are dirty now, without a commit.  Those that are written meanwhile are
   // not waited for.
@@ -228,6 +228,10 @@ class FrameWriteSession {
   [[nodiscard]] Result<CompactionNeed> may_want_compaction() {
     return commits_.may_want_compaction();
   }
+
+  // Runs `change`, which changes attributes of all files of a sparse frame.  No commit adds one or
+  // replaces one meanwhile, which would then have the attributes from before.
+  Status change_files(const std::function<Status()>& change) { return commits_.alone(change); }
 
   // Runs `remove`, which removes the frame's files, while nothing is stored.  After it has
   // succeeded, nothing is stored any more: only processes that have the file open see the written

@@ -59,6 +59,25 @@ class SparseFrames(MountCase):
                 self.assertEqual(entry.inode(), entry.stat().st_ino)
                 self.assertTrue(entry.is_file())
 
+    def test_new_chunks_have_the_owner_and_the_rights_of_the_frame(self):
+        is_root = os.geteuid() == 0
+        owner = (1000, 1001) if is_root else (os.getuid(), os.getgid())
+        for part in (self.frame, *self.frame.iterdir()):
+            os.chown(part, *owner)
+            os.chmod(part, 0o750 if part == self.frame else 0o640)
+        known = set(self.frame.iterdir())
+        with self.mount("--attr-timeout", "0") as mount:
+            with open(mount.path("d"), "r+b", buffering=0) as file:
+                file.write(b"new")
+                os.fsync(file.fileno())
+                self.assertTrue(set(self.frame.iterdir()) - known)
+                for part in self.frame.iterdir():
+                    st = part.stat()
+                    self.assertEqual((st.st_uid, st.st_gid), owner, part)
+                    self.assertEqual(stat.S_IMODE(st.st_mode), 0o640, part)
+            os.chmod(mount.path("d"), 0o600)
+            self.assert_same_bytes(mount.path("d").read_bytes(), b"new" + self.plain[3:], "d")
+
     def test_listing_tools(self):
         with self.mount() as mount:
             listing = self.tool("ls", "-ls", mount.path()).stdout.decode().splitlines()[1].split()

@@ -65,6 +65,11 @@ Status SerialCommitter::change_stored(
   return access->change_stored(change);
 }
 
+Status SerialCommitter::alone(const std::function<Status()>& change) {
+  const auto access = take_promptly();
+  return access ? change() : would_wait();
+}
+
 Result<CompactionNeed> SerialCommitter::may_want_compaction() {
   const auto access = take_promptly();
   if (!access) return std::unexpected(would_wait().error());

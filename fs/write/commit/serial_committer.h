@@ -43,6 +43,8 @@ class SerialCommitter {
   // For a change that drops stored chunks: no commit that has these chunks is then under way.
   Status change_stored(const std::function<std::vector<std::int64_t>(ChunkOverlay&)>& change);
   void keep_mtime() { take_beside_begun()->keep_mtime(); }
+  // Runs `change` while nothing is stored and no commit has begun.
+  Status alone(const std::function<Status()>& change);
 
   [[nodiscard]] Result<CompactionNeed> may_want_compaction();
   // Unless `always` is set, the work also ends early if another thread waits for the commit lock.

@@ -23,7 +23,7 @@ namespace {
 // A compaction commits after this many chunks or bytes.
 constexpr std::size_t kMaxPartChunks = 16;
 constexpr std::uint64_t kMaxPartBytes = 32u << 20;
-constexpr mode_t kChunkFileMode = 0666;
+constexpr mode_t kRights = 0666;  // of a chunk file, as far as the index file has them
 const char* const kNextIndexName = kNextSparseIndexName.data();
 
 Status sync_file(int fd) {
@@ -89,13 +89,27 @@ Result<std::int64_t> SparseBackend::write_chunk(std::span<const std::byte> chunk
 // so the file is never opened, and this backend does not try its number again.
 Result<UniqueFd> SparseBackend::make_chunk_file(std::uint32_t number) {
   UniqueFd fd(::openat(directory_.get(), ChunkFiles::name_of(number).c_str(),
-                       O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, kChunkFileMode));
-  if (fd) return fd;
-  if (errno == EEXIST) {
+                       O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR));
+  if (!fd && errno == EEXIST) {
     numbers_.reject(number);
     return UniqueFd();
   }
-  return system_error("open");
+  if (!fd) return system_error("open");
+  FRAMEFS_CHECK(give_rights(fd.get()));
+  return fd;
+}
+
+// Gives a chunk file the owner and the rights of the index file.  With fewer rights, the mount
+// would refuse its readers.  With more, users who may not change the frame could change the chunk.
+Status SparseBackend::give_rights(int chunk_file) const {
+  FRAMEFS_TRY(const auto index, content_stat());
+  FRAMEFS_TRY(const auto own, stat_of(chunk_file));
+  if ((own.st_uid != index.st_uid || own.st_gid != index.st_gid) &&
+      ::fchown(chunk_file, index.st_uid, index.st_gid) != 0) {
+    return system_error("chown");
+  }
+  if (::fchmod(chunk_file, index.st_mode & kRights) != 0) return system_error("chmod");
+  return {};
 }
 
 void SparseBackend::remove_file(std::uint32_t id) {

@@ -16,9 +16,10 @@
 
 namespace framefs::fs {
 
-// A sparse frame.  Each new chunk is a file whose number no committed state uses.  A commit
-// replaces the index file by a new one with the same owner, mode and attributes.  Chunk files that
-// no state needs are removed when the commit after is durable.
+// A sparse frame.  Each new chunk is a file whose number no committed state uses; it has the owner
+// and the rights of the index file.  A commit replaces the index file by a new one with the same
+// owner, mode and attributes.  Chunk files that no state needs are removed when the commit after is
+// durable.
 // Source: frame format, "Sparse frames" and "Shadow commit".
 class SparseBackend final : public FrameBackend {
  public:
@@ -76,6 +77,7 @@ class SparseBackend final : public FrameBackend {
   Status commit_durably(const FrameContent& content);
   [[nodiscard]] Result<std::shared_ptr<const FileReader>> open_index() const;
   Result<UniqueFd> make_chunk_file(std::uint32_t number);
+  [[nodiscard]] Status give_rights(int chunk_file) const;
   Status write_index_file(std::span<const std::byte> bytes);
   void remove_file(std::uint32_t id);
 

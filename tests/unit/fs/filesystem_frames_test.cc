@@ -66,6 +66,37 @@ TEST_CASE("filesystem: a sparse frame is a file with the directory's owner and t
   CHECK(mount.fs().tree().open_directory(entry.id).error().sys == ENOTDIR);
 }
 
+TEST_CASE("filesystem: attributes of a sparse frame that change during a commit stay",
+          "[fs][filesystem][unit]") {
+  Mount mount;
+  mount.write("x.b2frame", test::small_sparse_frame(2500));
+  const auto id = mount.lookup("x").id;
+  const auto opened = mount.fs().contents().open(id, O_RDWR);
+  REQUIRE(opened);
+  auto& file = *opened->file;
+  REQUIRE(mount.fs().changes().write(file, 0, test::noise(2000, 2)));
+  const auto session = file.session.get();
+  const auto begun = session->begin_commit();
+  REQUIRE(begun);
+  REQUIRE(*begun);
+  constexpr mode_t kMode = 0604;
+  constexpr time_t kTime = 5;
+  AttributeChange change;
+  change.mode = kMode;
+  change.accessed = timespec{.tv_sec = kTime, .tv_nsec = 0};
+  REQUIRE(mount.fs().attributes().set(id, change, nullptr));
+  REQUIRE(session->finish_commit(**begun));
+  CHECK(mount.stat("x.b2frame/chunks.b2frame").st_atim.tv_sec == kTime);
+  for (const auto& part : std::filesystem::directory_iterator(mount.path("x.b2frame"))) {
+    CAPTURE(part.path());
+    struct stat st{};
+    REQUIRE(::lstat(part.path().c_str(), &st) == 0);
+    CHECK((st.st_mode & 07777) == kMode);
+  }
+  REQUIRE_FALSE(session->is_changed());
+  mount.fs().contents().close(file);
+}
+
 TEST_CASE("filesystem: a sparse frame that changed shows its new bytes and size",
           "[fs][filesystem][unit]") {
   Mount mount;
