@@ -336,7 +336,8 @@ std::string transfer_text(const TransferCount& count, const std::string& verb) {
 
 bool lies_in_tree(const stdfs::path& path, const stdfs::path& tree) {
   std::error_code error;
-  const auto inner = stdfs::weakly_canonical(path, error);
+  // A relative path stays relative if its first name does not exist yet.
+  const auto inner = stdfs::weakly_canonical(stdfs::absolute(path, error), error);
   const auto outer = stdfs::canonical(tree, error);
   if (error) return false;
   return std::ranges::mismatch(outer, inner).in1 == outer.end();

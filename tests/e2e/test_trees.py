@@ -269,6 +269,9 @@ class Trees(CommandCase):
         self.assertTrue((packed / "notes.txt.b2frame").exists())
         self.assert_fails("pack", self.tree, "-o", packed, "--stop-on-error", cause="exists; --force")
         self.assert_refused("pack", self.tree, "-o", self.tree / "in", cause="lies in")
+        for command in ("pack", "unpack"):
+            self.assert_refused(command, ".", "-o", "in", cwd=self.tree, cause="in lies in .")
+            self.assert_refused(command, "../" + self.tree.name, "-o", "in/deeper", cwd=self.tree, cause="lies in")
         self.assert_refused("unpack", self.tree, "-o", "-", cause="is a directory: -o needs")
 
     def test_sources_are_removed_when_their_frames_are_verified(self):
