@@ -83,8 +83,11 @@ Losses WriteSessions::commit_all() {
   commit_and_note_losses(files);
   auto lost = table_.losses();
   for (const auto& [key, session] : files) {
-    // A writer may go on writing: only what has failed counts.
-    if (session->has_lost_bytes() || session->is_out_of_space()) lost.add(session->name());
+    // A writer may go on writing: only what fails counts.
+    const auto fails = [&] { return session->is_changed() && !session->commit(false); };
+    if (session->has_lost_bytes() || session->is_out_of_space() || fails()) {
+      lost.add(session->name());
+    }
   }
   return lost;
 }

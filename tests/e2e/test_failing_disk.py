@@ -1,7 +1,9 @@
 """SOURCE on a disk whose writes fail: bytes that a sync has acknowledged are there."""
 
 import contextlib
+import errno
 import os
+import resource
 import unittest
 
 import daemon
@@ -14,6 +16,55 @@ OLD, NEW = data.noise(300_000), data.noise(700_000)[300_000:]
 # The writes of a commit are few: these are all points of a commit and of the stores before it, and
 # some of what the filesystem writes afterwards.
 POINTS = (0, 1, 2, 3, 4, 5, 6, 8, 11, 15, 20, 30)
+
+
+class FileSizeLimit(MountCase):
+    """SOURCE refuses bytes beyond a limit of file sizes, as ulimit(1) sets one."""
+
+    LIMIT = 1 << 20
+
+    @contextlib.contextmanager
+    def limited_mount(self):
+        with self.mount(*NEVER).with_any_exit_code() as mount:
+            resource.prlimit(mount.pid, resource.RLIMIT_FSIZE, (self.LIMIT, self.LIMIT))
+            yield mount
+        self.assertEqual(mount.process.returncode, 1)
+        self.assertIn("big.b2frame: written bytes are lost", mount.stderr_path.read_text())
+
+    def write_too_much(self, mount):
+        content = data.noise(3 * self.LIMIT)
+        with open(mount.path("big"), "wb") as file:
+            file.write(content)
+            file.flush()
+            with self.assertRaises(OSError) as caught:
+                os.fsync(file.fileno())
+            self.assertEqual(caught.exception.errno, errno.EFBIG)
+        self.assert_same_bytes(mount.path("big").read_bytes(), content, "the written bytes")
+        mount.path("small").write_bytes(b"small")
+
+    def test_an_unmount_names_the_file(self):
+        with self.limited_mount() as mount:
+            self.write_too_much(mount)
+            told = self.tool(daemon.FRAMEFS, "umount", self.mountpoint, check=False)
+            self.assertEqual(told.returncode, 1)
+            self.assertRegex(told.stderr.decode(), r"^framefs: .*big\.b2frame: written bytes are lost\n$")
+        self.assertEqual(self.tool(daemon.FRAMEFS, "unpack", self.source / "small.b2frame", "-o", "-").stdout, b"small")
+
+    def test_a_commit_that_succeeds_ends_the_failure(self):
+        with self.mount(*NEVER) as mount:
+            resource.prlimit(mount.pid, resource.RLIMIT_FSIZE, (self.LIMIT, resource.RLIM_INFINITY))
+            self.write_too_much(mount)
+            resource.prlimit(mount.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+            self.tool(daemon.FRAMEFS, "umount", self.mountpoint)
+        self.tool(daemon.FRAMEFS, "unpack", self.source / "big.b2frame")
+
+    def test_a_command_leaves_nothing_behind(self):
+        plain = self.folder / "plain"
+        plain.write_bytes(data.noise(2 * self.LIMIT))
+        packed = self.tool("prlimit", f"--fsize={self.LIMIT}", daemon.FRAMEFS, "pack", plain, check=False)
+        self.assertEqual(packed.returncode, 1)
+        self.assertIn(b"File too large", packed.stderr)
+        self.assertEqual(sorted(os.listdir(self.folder)), ["mnt", "plain", "source"])
 
 
 @unittest.skipIf(os.geteuid() != 0, "only root can mount a disk")
