@@ -9,6 +9,7 @@
 
 #include "codec/core/parse_number.h"
 #include "src/cli/exit_codes.h"
+#include "src/cli/printable.h"
 #include "src/cli/size_text.h"
 #include "src/cli/text_output.h"
 #include "src/cli/time_text.h"
@@ -88,6 +89,29 @@ std::optional<std::string> empty_value(const CLI::App& app) {
   return std::nullopt;
 }
 
+bool takes_value(const CLI::App& app, const std::string& word) {
+  const auto* const option = word.starts_with('-') ? app.get_option_no_throw(word) : nullptr;
+  return option != nullptr && option->get_items_expected_max() > 0;
+}
+
+// Where several paths may be given, CLI11 takes an argument in brackets for a list: "[a,b]" would
+// be the paths "a" and "b".
+std::vector<std::string> without_lists(const CLI::App& app,
+                                       std::span<const std::string> arguments) {
+  std::vector<std::string> words(arguments.begin(), arguments.end());
+  const auto takes_list = [](const CLI::Option* option) {
+    return option->get_positional() && option->get_allow_extra_args();
+  };
+  if (std::ranges::none_of(app.get_options(), takes_list)) return words;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const bool is_value = i > 0 && takes_value(app, arguments[i - 1]);
+    if (!is_value && words[i].starts_with('[') && words[i].ends_with(']')) {
+      words[i].insert(0, "./");
+    }
+  }
+  return words;
+}
+
 // Prints the answer to a question about the program, and returns the exit code.
 int print_text(const std::string& text) {
   TextOutput out;
@@ -118,9 +142,10 @@ std::optional<int> parse_arguments(CLI::App& app, std::span<const std::string> a
   for (auto* const option : app.get_options()) {
     if (option->get_items_expected_max() == 0) option->disable_flag_override();
   }
-  std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());  // CLI11's order
+  auto words = without_lists(app, arguments);
+  std::ranges::reverse(words);  // CLI11's order
   try {
-    app.parse(std::move(reversed));
+    app.parse(std::move(words));
   } catch (const CLI::CallForHelp&) {
     return print_text(help_text(syntax_of(app)));
   } catch (const CLI::CallForVersion& version) {
@@ -135,7 +160,8 @@ std::optional<int> parse_arguments(CLI::App& app, std::span<const std::string> a
 }
 
 int usage_error(const CLI::App& app, const std::string& what) {
-  std::cerr << fmt::format("framefs: {}\nRun {} --help for more.\n", what, app.get_name());
+  std::cerr << fmt::format("framefs: {}\nRun {} --help for more.\n", printable(what),
+                           app.get_name());
   return kExitUsage;
 }
 

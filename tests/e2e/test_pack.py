@@ -86,6 +86,17 @@ class Pack(CommandCase):
         longer = self.plain("b" * 248, b"content")
         self.assert_fails("pack", longer, cause=f"{longer}.b2frame: File name too long")
 
+    def test_names_in_brackets_are_no_lists(self):
+        for name in ("[x]", "[a,b]", "[]"):
+            (self.source / name).write_bytes(name.encode())
+        (self.source / "x").write_bytes(b"another file")
+        self.framefs("pack", "--remove-source", "[x]", "-q", "[a,b]", "--", "[]", cwd=self.source)
+        self.assertEqual(sorted(os.listdir(self.source)), ["[].b2frame", "[a,b].b2frame", "[x].b2frame", "x"])
+        self.assertEqual(self.framefs("cat", ".", "[a,b]", "[x]", cwd=self.source).stdout, b"[a,b][x]")
+        self.framefs("pack", "-o", "[out]", "--exclude", "[x]", ".", cwd=self.source, code=2)
+        self.framefs("unpack", "--include", "[a,b]", ".", "-q", cwd=self.source)
+        self.assertEqual(sorted(os.listdir(self.source)), ["[].b2frame", "[a,b].b2frame", "[x].b2frame", "x"])
+
     def test_streams(self):
         plain = os.urandom(300_000) + bytes(3_000_000)
         packed = self.framefs("pack", "-", input=plain).stdout
@@ -234,6 +245,7 @@ class Pack(CommandCase):
         tree = self.folder / "t\ny"
         tree.mkdir()
         self.assertTrue(self.framefs("pack", tree).stderr.startswith(f"{self.folder}/t\\x0ay: ".encode()))
+        self.assert_refused("pack", tree, "-o", "-", cause="t\\x0ay is a directory")
 
     def test_usage_errors_and_failures(self):
         self.assert_refused("pack", "--codec", "none-such", self.plain("x", b"x"), cause="none-such")
