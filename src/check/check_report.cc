@@ -96,7 +96,7 @@ Json rescue_json(const std::string& to, const codec::SalvagePlan& plan) {
 }  // namespace
 
 std::string damage_text(const std::string& path, const Damage& damage, bool is_verbose) {
-  auto text = fmt::format("{}: {}", printable(path), damage.part);
+  auto text = fmt::format("{}: {}", printable(path), printable(damage.part));
   if (damage.chunk) text += fmt::format(" {}", *damage.chunk);
   if (!damage.file.empty()) text += " in " + damage.file;
   // The place of a chunk tells chunks apart; that of a field of the frame helps nobody but experts.

@@ -115,6 +115,14 @@ class Check(Base):
         self.assert_fails("check", self.folder / "missing", cause="No such file")
         self.assertFalse(self.check(self.folder / "missing", code=1)[str(self.folder / "missing")]["sound"])
 
+    def test_names_in_a_frame_are_safe_for_a_terminal(self):
+        damaged = bytearray(memcpyed_chunk(bytes(range(200, 250))))
+        damaged[2] &= ~2  # it is not copied, and its block starts are wrong
+        path = self.write("x.b2frame", frame([memcpyed_chunk(b"data")], 4, vlchunks={"\x1b[31mred": bytes(damaged)}))
+        out = self.framefs("check", path, code=1).stdout
+        self.assertIn(rb'vl-metalayer "\x1b[31mred"', out)
+        self.assertNotIn(b"\x1b", out)
+
     def test_trees_and_containers(self):
         self.write("a/one.b2frame", plain_frame(b"1" * 5000))
         self.write("a/b/two.b2frame", plain_frame(b"2" * 5000)[:-30])
