@@ -17,6 +17,7 @@
 #include "fs/core/files/file.h"
 #include "fs/net/store/source_url.h"
 #include "src/cli/cause_text.h"
+#include "src/cli/given_path.h"
 
 namespace framefs {
 namespace {
@@ -135,6 +136,7 @@ CLI::Validator path_or_url() {
               if (!url) return url.error();
               source = std::move(*url);
             }
+            if (!net::is_source_url(source)) source = given_path(source);
             return url_problem(source).value_or("");
           },
           ""};

@@ -21,6 +21,7 @@
 #include "src/cli/collected_log.h"
 #include "src/cli/exit_codes.h"
 #include "src/cli/frame_options.h"
+#include "src/cli/given_path.h"
 #include "src/cli/printable.h"
 #include "src/cli/size_text.h"
 #include "src/cli/tree_walk.h"
@@ -284,6 +285,7 @@ int run_pack(std::span<const std::string> arguments) {
   auto parsed = kPackCommandLine.parse(arguments);
   if (!parsed) return parsed.error();
   auto& command = *parsed;
+  std::ranges::transform(command.files, command.files.begin(), given_path);
   set_frame_options(command);
   command.options.verify = command.options.verify || command.remove_source;
   command.tree.may_replace = command.options.may_replace;

@@ -378,6 +378,15 @@ class Repair(Base):
         self.assert_same_bytes(got, plain, "sparse")
         self.assertEqual(entry["order"], "file")
 
+    def test_a_sparse_frame_with_a_slash_behind_its_name(self):
+        path = self.source / "sparse.b2frame"
+        self.make_frame(data.text(20_000), path, "--sparse", "--chunk", "64K")
+        (path / "00000000.chunk").write_bytes(b"")
+        out = self.folder / "out"
+        out.mkdir()
+        self.framefs("check", "--repair", "-o", out, f"{path}/", code=1)
+        self.assertEqual(os.listdir(out), ["sparse.b2frame"])
+
     def test_a_directory_with_the_name_of_a_frame_and_nothing_in_it(self):
         path = self.source / "empty.b2frame"
         path.mkdir()

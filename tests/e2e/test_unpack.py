@@ -138,6 +138,14 @@ class Unpack(CommandCase):
         self.framefs("unpack", "--arrays", "raw", self.source / "walk.b2nd")
         self.assertEqual((self.source / "walk").stat().st_size, 4000)
 
+    def test_a_slash_at_the_end_of_a_directory(self):
+        self.write_sparse("dir.b2frame")
+        self.framefs("unpack", "dir.b2frame/", cwd=self.source)
+        self.assertEqual((self.source / "dir").read_bytes(), self.framefs("cat", "dir.b2frame//", cwd=self.source).stdout)
+        self.assertEqual(sorted(os.listdir(self.source)), ["app.log.b2frame", "dir", "dir.b2frame"])
+        self.assert_fails("pack", "dir.b2frame/", cwd=self.source, cause="is a frame or container already")
+        self.assertIn(b"dir.b2frame: kind", self.framefs("info", "dir.b2frame/", cwd=self.source).stdout.replace(b"\n  ", b" "))
+
     def write_sparse(self, name):
         folder = self.source / name
         folder.mkdir()
