@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <system_error>
 #include <utility>
 
@@ -147,8 +148,8 @@ Findings mountpoint_findings(const stdfs::path& path, const struct stat& st) {
   return findings;
 }
 
-void add_mount(Findings& findings, const FramefsMount& mount) {
-  const auto daemon = find_daemon(mount);
+void add_mount(Findings& findings, const FramefsMount& mount,
+               const std::optional<MountDaemon>& daemon) {
   const auto what = fmt::format("a mount of {}, {}", mount.source,
                                 mount.is_read_only ? "read-only" : "read-write");
   if (!daemon) return findings.ok(kMountpoint, what + "; its daemon is not in this /proc");
@@ -169,19 +170,20 @@ Findings path_findings(const std::string& path) {
                 "a URL; the mount is read-only, and framefs -f shows what the server says");
     return findings;
   }
-  if (is_stale_mount(path)) {
+  // A mount of framefs with a daemon is not asked, because the daemon may hang.
+  const auto mount = framefs_mount_at(place_of_mount(path));
+  const auto daemon = mount ? find_daemon(*mount) : std::nullopt;
+  if (!daemon && is_stale_mount(path)) {
     findings.bad(kMountpoint, fmt::format("a mount whose daemon is gone; framefs umount '{}' "
                                           "removes it, and so does --replace-stale",
                                           path));
     return findings;
   }
-  std::error_code error;
-  // A mount of framefs is not asked, because its daemon may hang.
-  const auto absolute = stdfs::absolute(path).lexically_normal();
-  if (const auto mount = framefs_mount_at(absolute)) {
-    add_mount(findings, *mount);
+  if (mount) {
+    add_mount(findings, *mount, daemon);
     return findings;
   }
+  std::error_code error;
   const auto canonical = stdfs::canonical(path, error);
   struct stat st{};
   if (error || ::stat(canonical.c_str(), &st) != 0) {

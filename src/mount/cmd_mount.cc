@@ -31,6 +31,7 @@
 #include "src/mount/mountpoint_state.h"
 #include "src/mount/remount.h"
 #include "src/mount/service_manager.h"
+#include "src/observe/mount_list.h"
 #include "src/observe/unmount.h"
 
 namespace framefs {
@@ -117,7 +118,7 @@ void allow_devices_and_setuid(std::vector<std::string>& words) {
 }
 
 void remove_stale_mount(const std::filesystem::path& mountpoint) {
-  if (is_stale_mount(mountpoint)) unmount_by_name(mountpoint_path(mountpoint.string()), true);
+  if (is_stale_mount(mountpoint)) unmount_by_name(place_of_mount(mountpoint.string()), true);
 }
 
 int run(MountCommand command) {

@@ -102,7 +102,7 @@ int refuse_remount(const FramefsMount& mount, const std::string& why) {
 }  // namespace
 
 int remount(const MountCommand& command) {
-  const auto path = mountpoint_path(command.mount.mountpoint.string());
+  const auto path = place_of_mount(command.mount.mountpoint.string());
   const auto mount = framefs_mount_at(path);
   if (!mount) {
     print_messages({fmt::format("{} is not a mount of framefs; framefs list shows the mounts",

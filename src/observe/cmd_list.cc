@@ -41,6 +41,9 @@ Served state_of_daemon(const FramefsMount& mount) {
   if (const auto daemon = find_daemon(mount)) {
     return {daemon->pid, daemon->is_stopped ? "stopped" : "running", mount.source};
   }
+  // A mount that lies over it would answer.
+  const auto top = framefs_mount_at(mount.mountpoint);
+  if (!top || top->number != mount.number) return {std::nullopt, "unknown", mount.source};
   const auto stats = DaemonStats::of(mount.mountpoint);
   if (!stats) {
     return {std::nullopt, stats.error().sys == ENOTCONN ? "gone" : "unknown", mount.source};

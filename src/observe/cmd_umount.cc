@@ -78,16 +78,6 @@ void add_losses(WrittenData& all, std::optional<WrittenData> more) {
   }
 }
 
-// The place of the mount to end.  A link is followed only if it has no mount at its own name.
-stdfs::path place_of_mount(const std::string& path) {
-  auto place = mountpoint_path(path);
-  std::error_code none;
-  if (!framefs_mount_at(place) && stdfs::is_symlink(place, none)) {
-    place = stdfs::weakly_canonical(place, none);
-  }
-  return place;
-}
-
 // Whether the daemon cannot commit what was written, because it is stopped.  The reason is printed.
 bool refuses_stopped(const FramefsMount& mount) {
   const auto daemon = find_daemon(mount);
@@ -99,13 +89,21 @@ bool refuses_stopped(const FramefsMount& mount) {
   return true;
 }
 
+std::string no_mount_text(const std::string& path, const stdfs::path& place) {
+  const auto mounts = framefs_mounts();
+  const bool is_covered =
+      std::ranges::find(mounts, place, &FramefsMount::mountpoint) != mounts.end();
+  return is_covered
+             ? fmt::format("{}: another filesystem is mounted over it; unmount that first", path)
+             : fmt::format("{} is not a mount of framefs; framefs list shows the mounts", path);
+}
+
 bool unmount(const std::string& path, bool lazy) {
   const auto full = place_of_mount(path);
   const auto mount = framefs_mount_at(full);
   if (mount && !lazy && refuses_stopped(*mount)) return false;
   if (!mount) {
-    print_messages(
-        {fmt::format("{} is not a mount of framefs; framefs list shows the mounts", path)});
+    print_messages({no_mount_text(path, full)});
     return false;
   }
   const auto daemon = daemon_of(full);

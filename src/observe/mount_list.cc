@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <string_view>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -23,6 +24,7 @@
 #include "fs/fuse/ops/stats_attribute.h"
 #include "src/cli/cause_text.h"
 #include "src/observe/mount_daemon.h"
+#include "src/observe/unmount.h"
 
 namespace framefs {
 namespace {
@@ -127,9 +129,23 @@ std::vector<FramefsMount> framefs_mounts() {
 }
 
 std::optional<FramefsMount> framefs_mount_at(const std::filesystem::path& mountpoint) {
-  const auto mounts = mounts_where(
-      [&](const fs::MountTableEntry& mount) { return mount.mountpoint == mountpoint; });
+  const auto all = fs::mount_table();
+  const auto top = std::find_if(all.rbegin(), all.rend(), [&](const fs::MountTableEntry& mount) {
+    return mount.mountpoint == mountpoint;
+  });
+  if (top == all.rend()) return std::nullopt;
+  const auto mounts =
+      mounts_where([&](const fs::MountTableEntry& mount) { return mount.number == top->number; });
   return mounts.empty() ? std::nullopt : std::optional(mounts.front());
+}
+
+std::filesystem::path place_of_mount(const std::string& path) {
+  auto place = mountpoint_path(path);
+  std::error_code none;
+  if (!framefs_mount_at(place) && std::filesystem::is_symlink(place, none)) {
+    place = std::filesystem::weakly_canonical(place, none);
+  }
+  return place;
 }
 
 StatsQuestions::StatsQuestions(std::filesystem::path mountpoint)

@@ -21,8 +21,13 @@ struct FramefsMount : fs::MountTableEntry {
 // own is found if /proc shows its daemon, or if the daemon answers this user within a second.
 std::vector<FramefsMount> framefs_mounts();
 
-// Returns the mount at a path as mount lists show it.
+// Returns the mount at a path as mount lists show it; nothing if a mount of another filesystem lies
+// over it.
 std::optional<FramefsMount> framefs_mount_at(const std::filesystem::path& mountpoint);
+
+// Returns the path, in the form of mount lists, of the mount that a user names.  A link is followed
+// only if it has no mount at its own name.
+std::filesystem::path place_of_mount(const std::string& path);
 
 // Asks the daemon of one mount for its statistics, again and again.  As long as a daemon hangs, no
 // further question is sent: each has a thread that waits for the answer.

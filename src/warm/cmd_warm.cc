@@ -101,7 +101,7 @@ bool warm_url(const WarmCommand& command) {
 }
 
 bool warm_mount(const WarmCommand& command) {
-  const auto mount = framefs_mount_at(command.source);
+  const auto mount = framefs_mount_at(place_of_mount(command.source));
   if (!mount) {
     print_messages(
         {fmt::format("{}: this is neither a URL nor a mountpoint of framefs", command.source)});

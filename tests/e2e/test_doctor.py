@@ -87,6 +87,18 @@ class Doctor(CommandCase):
             self.assert_found(self.of_path(self.mountpoint, code=1), "MOUNTPOINT", "bad", f"kill -CONT {mount.pid}")
             os.kill(mount.pid, signal.SIGCONT)
 
+    @unittest.skipIf(daemon.SANITIZED, "a sanitizer starts slowly")
+    def test_a_stopped_daemon_is_not_asked(self):
+        link = self.folder / "link"
+        link.symlink_to(self.mountpoint)
+        with self.mount("--attr-timeout", "0") as mount:
+            os.kill(mount.pid, signal.SIGSTOP)
+            self.addCleanup(mount.kill)
+            daemon.wait_for(lambda: " T " in pathlib.Path(f"/proc/{mount.pid}/stat").read_text(), "the stop")
+            for path in (self.mountpoint, f"{self.mountpoint}/", link, "mnt"):
+                self.assert_found(self.of_path(path, code=1), "MOUNTPOINT", "bad", f"kill -CONT {mount.pid}")
+            os.kill(mount.pid, signal.SIGCONT)
+
     def test_a_stale_mount(self):
         self.leave_stale_mount()
         try:

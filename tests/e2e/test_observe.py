@@ -114,6 +114,41 @@ class Observe(CommandCase):
                 self.framefs("umount", self.mountpoint)
                 self.assertFalse(daemon.mounts_at(self.mountpoint))
 
+    def test_a_mount_over_another(self):
+        other = self.folder / "other"
+        other.mkdir()
+        with self.mount() as mount:
+            self.framefs("--ro", "--nonempty", other, self.mountpoint)
+            states = [(entry["source"], entry["state"]) for entry in json.loads(self.framefs("list", "--json").stdout)
+                      if entry["mountpoint"] == str(self.mountpoint)]
+            self.assertEqual(states, [(str(self.source), "unknown"), (str(other), "running")])
+            self.assert_fails("-o", "remount,rw", other, self.mountpoint, cause="it was mounted read-only and stays so")
+            self.framefs("umount", self.mountpoint)
+            self.assertEqual(mount.path("log").read_bytes(), self.content)
+
+    @unittest.skipIf(os.geteuid() != 0, "only root can mount a tmpfs")
+    def test_umount_leaves_a_mount_of_another_filesystem_over_it_alone(self):
+        with self.mount() as mount:
+            self.tool("mount", "-t", "tmpfs", "none", self.mountpoint)
+            try:
+                self.assert_fails("umount", self.mountpoint, cause="another filesystem is mounted over it")
+                self.assertEqual(daemon.mounts_at(self.mountpoint), ["fuse.framefs", "tmpfs"])
+            finally:
+                self.tool("umount", self.mountpoint)
+            self.framefs("umount", self.mountpoint)
+            mount.check_ended()
+
+    def test_mountpoints_with_white_space(self):
+        for name in ("carriage\rreturn", "form\ffeed", "new\nline", "blank "):
+            with self.subTest(name):
+                place = self.folder / name
+                place.mkdir()
+                self.framefs(self.source, place)
+                entries = json.loads(self.framefs("list", "--json").stdout)
+                self.assertEqual([entry["state"] for entry in entries if entry["mountpoint"] == str(place)], ["running"])
+                self.framefs("umount", place)
+                self.assertEqual(daemon.mounts_at(place), [])
+
     @contextlib.contextmanager
     def strange_mount(self, text):
         """Mounts a FUSE server that is not of framefs, and that says `text` of itself."""

@@ -78,6 +78,14 @@ class Warm(RemoteCase):
         with self.mount_s3(self.server, *map(str, self.options)) as mount:
             self.assert_warm(mount, "noise", "sub/deep/plain.bin")
 
+    def test_a_mountpoint_is_named_as_shells_name_it(self):
+        link = self.folder / "link"
+        link.symlink_to(self.mountpoint)
+        with self.mount_s3(self.server, *map(str, self.options)):
+            for path in ("mnt", "mnt/", "./mnt", link):
+                self.warm(path, "sub/deep")
+            self.assertIn("neither a URL nor a mountpoint", self.warm("mnt/sub", code=1).stderr.decode())
+
     def test_failures_have_paths_and_the_rest_is_warmed(self):
         for source, options in ((self.url, self.options), ((self.mountpoint,), ())):
             mount = self.mount_s3(self.server, *map(str, self.options)) if not options else None

@@ -42,7 +42,8 @@ std::optional<dev_t> parse_device(std::string_view text) {
 std::optional<MountTableEntry> parse_mount_line(const std::string& line) {
   std::istringstream fields(line);
   std::vector<std::string> words;
-  for (std::string word; fields >> word;) words.push_back(word);
+  // Other white space than the space, as a carriage return, is part of a path.
+  for (std::string word; std::getline(fields, word, ' ');) words.push_back(word);
   std::size_t dash = 6;  // optional fields end with a dash
   while (dash < words.size() && words[dash] != "-") ++dash;
   if (dash + 2 >= words.size()) return std::nullopt;

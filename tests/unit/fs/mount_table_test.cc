@@ -33,6 +33,14 @@ TEST_CASE("mount_table: a line of another form is skipped", "[fs][mount_table][u
   CHECK(parse_mount_line("42 27 0:39 / /mnt rw - fuse source")->filesystem_options.empty());
 }
 
+// The kernel escapes the space, the tab and the newline of a path alone.
+TEST_CASE("mount_table: other white space is part of a path", "[fs][mount_table][unit]") {
+  const auto mount = parse_mount_line("42 27 0:39 / /a\rb\vc\fd rw - fuse.framefs /s\r rw");
+  REQUIRE(mount);
+  CHECK(mount->mountpoint == "/a\rb\vc\fd");
+  CHECK(mount->source == "/s\r");
+}
+
 TEST_CASE("mount_table: an option is a whole word of the list", "[fs][mount_table][unit]") {
   CHECK(has_mount_option("ro", "ro"));
   CHECK(has_mount_option("user_id=0,ro", "ro"));
