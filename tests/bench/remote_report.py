@@ -75,8 +75,8 @@ class RemoteGoals:
     def _lookups(self, rows):
         for kind, trips in ((remote_keys.FRAME, 2), (remote_keys.OTHER_FILE, 1)):
             self._most(f"stat of one key, {kind}: round trips", trips, {
-                f"{row['keys']:,}": row["round_trips"] for row in rows
-                if (row["kind"], row["what"], row["who"]) == (kind, "stat", FRAMEFS)})
+                f"{row['what']} among {row['keys']:,}": row["round_trips"] for row in rows
+                if row["kind"] == kind and "stat" in row["what"] and row["who"] == FRAMEFS})
 
     def _walk(self, rows):
         self._most(f"find among {remote_keys.KEYS_OF_TREE:,} keys: memory, MiB", 250,

@@ -187,7 +187,7 @@ class Remote(unittest.TestCase):
             "4 KiB, again: requests": "1 (float lz4)",
             "slice: bytes, times those needed": "2 (row)",
             "ls -l of 10,000 frames: requests in flight": "63",
-            "stat of one key, frame: round trips": "3 (2,000)"})
+            "stat of one key, frame: round trips": "3 (stat among 2,000)"})
         self.assertEqual(goals["slice: time, times that of a bare client"], ("1.03 (row)", True))
         self.assertEqual(goals["find among 1,000,000 keys: memory, MiB"], ("240", True))
 
