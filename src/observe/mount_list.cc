@@ -139,11 +139,15 @@ std::optional<FramefsMount> framefs_mount_at(const std::filesystem::path& mountp
   return mounts.empty() ? std::nullopt : std::optional(mounts.front());
 }
 
+// A link is read and not followed: the daemon of the mount to which it leads may hang.
 std::filesystem::path place_of_mount(const std::string& path) {
+  constexpr int kMaxLinks = 40;  // as the kernel
   auto place = mountpoint_path(path);
-  std::error_code none;
-  if (!framefs_mount_at(place) && std::filesystem::is_symlink(place, none)) {
-    place = std::filesystem::weakly_canonical(place, none);
+  for (int i = 0; i < kMaxLinks && !framefs_mount_at(place); ++i) {
+    std::error_code no_link;
+    const auto target = std::filesystem::read_symlink(place, no_link);
+    if (no_link) break;
+    place = mountpoint_path((place.parent_path() / target).string());
   }
   return place;
 }
@@ -153,7 +157,11 @@ StatsQuestions::StatsQuestions(std::filesystem::path mountpoint)
 
 codec::Result<std::string> StatsQuestions::ask() {
   if (!open_.valid()) open_ = start_to_ask(mountpoint_, fuse::kStatsAttribute);
-  return answer_to(open_);
+  FRAMEFS_TRY(auto text, answer_to(open_));
+  if (!nlohmann::json::parse(text, nullptr, false).is_object()) {
+    return fs::refusal(EPROTO, "the daemon gives no statistics");
+  }
+  return text;
 }
 
 codec::Result<std::string> read_stats(const std::filesystem::path& mountpoint) {

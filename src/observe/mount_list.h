@@ -45,7 +45,8 @@ class StatsQuestions {
 
 // Returns the statistics of a mount, one JSON object.  Root gets those of every user's mounts.
 // Errors: system: ENODATA if the path is not a mount of framefs; EPERM or EACCES for a mount of
-// another user; ENOTCONN if the daemon is gone; ETIMEDOUT if it does not answer.
+// another user; ENOTCONN if the daemon is gone; ETIMEDOUT if it does not answer; EPROTO if it gives
+// something else.
 codec::Result<std::string> read_stats(const std::filesystem::path& mountpoint);
 
 // Returns the last lines of a mount's log, the oldest first.  Errors: as read_stats().

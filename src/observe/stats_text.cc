@@ -26,7 +26,29 @@ void add_line(std::string& text, const char* key, const std::string& value) {
   text += fmt::format("  {:<12}{}\n", key, value);
 }
 
-std::uint64_t number(const Json& value) { return value.get<std::uint64_t>(); }
+// The daemon can be a program of a stranger, or of another version: a value that is absent, or has
+// another type, counts as 0 or as an empty text.
+const Json& part(const Json& json, const char* key) {
+  static const Json kNothing;
+  return json.contains(key) ? json.at(key) : kNothing;
+}
+std::uint64_t number(const Json& value) {
+  return value.is_number_unsigned() ? value.get<std::uint64_t>() : 0;
+}
+double real(const Json& value) { return value.is_number() ? value.get<double>() : 0; }
+std::string word(const Json& value) {
+  return value.is_string() ? value.get<std::string>() : std::string();
+}
+// The numbers of the classes of a histogram, of which there are at most 64.
+std::vector<std::uint64_t> classes(const Json& value) {
+  constexpr std::size_t kMaxClasses = 64;
+  std::vector<std::uint64_t> counts;
+  for (const auto& count : value) {
+    if (counts.size() < kMaxClasses) counts.push_back(number(count));
+  }
+  return counts;
+}
+
 std::string size_of(const Json& value) { return size_for_people(number(value)); }
 
 // A limit as the user has probably given it: "256M", not "268.4 MB".
@@ -41,7 +63,8 @@ std::string limit_of(const Json& value) {
 
 // Whether all numbers of a section are 0: the mount has not used what they count.
 bool is_unused(const Json& section, std::initializer_list<const char*> keys) {
-  return std::ranges::all_of(keys, [&](const char* key) { return number(section[key]) == 0; });
+  return std::ranges::all_of(keys,
+                             [&](const char* key) { return number(part(section, key)) == 0; });
 }
 
 std::string share_of(std::uint64_t part, std::uint64_t all) {
@@ -56,7 +79,8 @@ std::string time_text(double us) {
 }
 
 std::string duration_text(double seconds) {
-  const auto whole = static_cast<std::uint64_t>(seconds);
+  constexpr double kMax = 1e15;
+  const auto whole = static_cast<std::uint64_t>(std::clamp(seconds, 0.0, kMax));
   if (whole < 60) return fmt::format("{} s", whole);
   if (whole < 3600) return fmt::format("{} min {} s", whole / 60, whole % 60);
   return fmt::format("{} h {} min", whole / 3600, whole / 60 % 60);
@@ -65,48 +89,48 @@ std::string duration_text(double seconds) {
 void add_requests(std::string& text, const Json& requests) {
   text += fmt::format("  {:<12}{:>12}  {:>10}  {:>10}\n", "requests", "count", "p50", "p99");
   for (const auto& [kind, latency] : requests.items()) {
-    if (number(latency["count"]) == 0) continue;
-    text += fmt::format("    {:<10}{:>12}  {:>10}  {:>10}\n", kind,
-                        latency["count"].get<std::uint64_t>(),
-                        "< " + time_text(latency["p50_us"].get<double>()),
-                        "< " + time_text(latency["p99_us"].get<double>()));
+    if (number(part(latency, "count")) == 0) continue;
+    text +=
+        fmt::format("    {:<10}{:>12}  {:>10}  {:>10}\n", printable(kind),
+                    number(part(latency, "count")), "< " + time_text(real(part(latency, "p50_us"))),
+                    "< " + time_text(real(part(latency, "p99_us"))));
   }
 }
 
 std::string error_list(const Json& errors) {
   std::string list;
   for (const auto& [name, count] : errors.items()) {
-    if (count.get<std::uint64_t>() == 0) continue;
-    list += fmt::format("{}{} {}", list.empty() ? "" : ", ", name, count.get<std::uint64_t>());
+    if (number(count) == 0) continue;
+    list += fmt::format("{}{} {}", list.empty() ? "" : ", ", printable(name), number(count));
   }
   return list.empty() ? "none" : list;
 }
 
 void add_cache(std::string& text, const Json& cache) {
-  const auto hits = number(cache["hits"]);
-  const auto all = hits + number(cache["misses"]);
+  const auto hits = number(part(cache, "hits"));
+  const auto all = hits + number(part(cache, "misses"));
   add_line(text, "cache",
            fmt::format("{} of {} in use, {} of {} look-ups hit, {} decoded",
-                       size_of(cache["held_bytes"]), limit_of(cache["budget_bytes"]),
-                       share_of(hits, all), all, size_of(cache["made_bytes"])));
+                       size_of(part(cache, "held_bytes")), limit_of(part(cache, "budget_bytes")),
+                       share_of(hits, all), all, size_of(part(cache, "made_bytes"))));
 }
 
 void add_read_ahead(std::string& text, const Json& ahead) {
   if (is_unused(ahead, {"decoded_bytes", "used_bytes", "wasted_bytes"})) return;
   add_line(text, "read-ahead",
-           fmt::format("{} decoded, {} used, {} wasted", size_of(ahead["decoded_bytes"]),
-                       size_of(ahead["used_bytes"]), size_of(ahead["wasted_bytes"])));
+           fmt::format("{} decoded, {} used, {} wasted", size_of(part(ahead, "decoded_bytes")),
+                       size_of(part(ahead, "used_bytes")), size_of(part(ahead, "wasted_bytes"))));
 }
 
 void add_writes(std::string& text, const Json& writes) {
   add_line(text, "dirty",
-           fmt::format("{} of {} in use", size_of(writes["dirty_bytes"]),
-                       limit_of(writes["budget_bytes"])));
+           fmt::format("{} of {} in use", size_of(part(writes, "dirty_bytes")),
+                       limit_of(part(writes, "budget_bytes"))));
   if (is_unused(writes, {"commits", "failed_commits", "stored_bytes", "compactions"})) return;
   add_line(text, "commits",
            fmt::format("{}, {} failed, {} stored in chunks, {} compactions",
-                       number(writes["commits"]), number(writes["failed_commits"]),
-                       size_of(writes["stored_bytes"]), number(writes["compactions"])));
+                       number(part(writes, "commits")), number(part(writes, "failed_commits")),
+                       size_of(part(writes, "stored_bytes")), number(part(writes, "compactions"))));
 }
 
 // The answers of servers by the class of their status, as in "2xx": the counters of all kinds of
@@ -124,7 +148,7 @@ std::map<std::string, std::uint64_t> answers_by_class(const Json& network) {
 // Returns an upper bound for this share of the latencies, in seconds.
 double network_quantile(const Json& network, double share) {
   constexpr double kMillisecond = 0.001;
-  const auto counts = network["latency_ms"].get<std::vector<std::uint64_t>>();
+  const auto counts = classes(part(network, "latency_ms"));
   const auto all = std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
   std::uint64_t seen = 0;
   double bound = kMillisecond;
@@ -141,21 +165,23 @@ void add_network(std::string& text, const Json& network) {
   for (const auto& [status, count] : answers_by_class(network)) {
     if (count == 0) continue;
     answers += fmt::format("{}{} {}", answers.empty() ? "" : ", ",
-                           status == "none" ? "no answer" : status, count);
+                           status == "none" ? "no answer" : printable(status), count);
   }
-  const auto from_memory = number(network["memory_hits"]);
-  const auto from_disk = number(network["disk_hits"]);
-  const auto all = from_memory + from_disk + number(network["misses"]);
-  add_line(text, "network",
-           fmt::format("{}; {} retries, {} hedges; p50 < {}, p99 < {}",
-                       answers.empty() ? "no requests" : answers, number(network["retries"]),
-                       number(network["hedges"]), time_text(network_quantile(network, 0.5) * 1e6),
-                       time_text(network_quantile(network, 0.99) * 1e6)));
+  const auto from_memory = number(part(network, "memory_hits"));
+  const auto from_disk = number(part(network, "disk_hits"));
+  const auto all = from_memory + from_disk + number(part(network, "misses"));
+  add_line(
+      text, "network",
+      fmt::format("{}; {} retries, {} hedges; p50 < {}, p99 < {}",
+                  answers.empty() ? "no requests" : answers, number(part(network, "retries")),
+                  number(part(network, "hedges")), time_text(network_quantile(network, 0.5) * 1e6),
+                  time_text(network_quantile(network, 0.99) * 1e6)));
   add_line(text, "",
            fmt::format("{} fetched, {} of it ahead; {} served, {} of {} ranges from memory, {} "
                        "from disk",
-                       size_of(network["bytes_fetched"]), size_of(network["prefetched_bytes"]),
-                       size_of(network["bytes_served"]), share_of(from_memory, all), all,
+                       size_of(part(network, "bytes_fetched")),
+                       size_of(part(network, "prefetched_bytes")),
+                       size_of(part(network, "bytes_served")), share_of(from_memory, all), all,
                        share_of(from_disk, all)));
 }
 
@@ -179,6 +205,7 @@ class Metrics {
     text_ += fmt::format("# HELP framefs_{0} {2}\n# TYPE framefs_{0} {1}\n", name, type, help);
   }
   void add(const Json& value, const std::string& labels = {}, const char* part = "") {
+    if (!value.is_number()) return;
     text_ += fmt::format("framefs_{}{}{{mountpoint=\"{}\"{}}} {}\n", name_, part, mountpoint_,
                          labels, value.dump());
   }
@@ -189,58 +216,61 @@ class Metrics {
 
   void add_requests(const Json& stats) {
     begin("requests_total", "counter", "Requests of the kernel, by kind.");
-    for (const auto& [kind, latency] : stats["requests"].items()) {
-      add(latency["count"], fmt::format(",kind=\"{}\"", kind));
+    for (const auto& [kind, latency] : part(stats, "requests").items()) {
+      add(part(latency, "count"), fmt::format(",kind=\"{}\"", quoted(kind)));
     }
     begin("request_seconds", "histogram", "Latencies of requests.");
-    for (const auto& [kind, latency] : stats["requests"].items()) {
+    for (const auto& [kind, latency] : part(stats, "requests").items()) {
       if (latency.contains("classes")) add_histogram(kind, latency);
     }
     begin("errors_total", "counter", "Requests that failed, by errno.");
-    for (const auto& [name, count] : stats["errors"].items()) {
-      add(count, fmt::format(",errno=\"{}\"", name));
+    for (const auto& [name, count] : part(stats, "errors").items()) {
+      add(count, fmt::format(",errno=\"{}\"", quoted(name)));
     }
-    add_one("uptime_seconds", "gauge", "Time since the mount.", stats["uptime_s"]);
-    add_one("read_bytes_total", "counter", "Bytes given to readers.", stats["bytes_read"]);
-    add_one("written_bytes_total", "counter", "Bytes taken from writers.", stats["bytes_written"]);
+    add_one("uptime_seconds", "gauge", "Time since the mount.", part(stats, "uptime_s"));
+    add_one("read_bytes_total", "counter", "Bytes given to readers.", part(stats, "bytes_read"));
+    add_one("written_bytes_total", "counter", "Bytes taken from writers.",
+            part(stats, "bytes_written"));
   }
 
   // Every fourth class makes a bucket, from 1 us to 4.5 hours.
   void add_histogram(const std::string& kind, const Json& latency) {
     constexpr std::size_t kFirst = 10;
     constexpr std::size_t kStep = 4;
-    const auto counts = latency["classes"].get<std::vector<std::uint64_t>>();
+    const auto counts = classes(part(latency, "classes"));
     const auto up_to = [&](std::size_t end) {
       const auto last = counts.begin() + static_cast<std::ptrdiff_t>(std::min(end, counts.size()));
       return std::accumulate(counts.begin(), last, std::uint64_t{0});
     };
     const auto all = up_to(counts.size());
     const auto bucket = [&](const std::string& bound, std::uint64_t count) {
-      add(count, fmt::format(",kind=\"{}\",le=\"{}\"", kind, bound), "_bucket");
+      add(count, fmt::format(",kind=\"{}\",le=\"{}\"", quoted(kind), bound), "_bucket");
     };
     // A class holds the durations of less than 2^i ns.
     for (auto i = kFirst; i < 44; i += kStep) {
       bucket(fmt::format("{}", static_cast<double>(std::uint64_t{1} << i) / 1e9), up_to(i + 1));
     }
     bucket("+Inf", all);
-    const auto label = fmt::format(",kind=\"{}\"", kind);
-    add(latency["sum_us"].get<double>() / 1e6, label, "_sum");
+    const auto label = fmt::format(",kind=\"{}\"", quoted(kind));
+    add(real(part(latency, "sum_us")) / 1e6, label, "_sum");
     add(all, label, "_count");
   }
 
   void add_cache(const Json& cache) {
-    add_one("cache_hits_total", "counter", "Look-ups that found a decoded value.", cache["hits"]);
-    add_one("cache_misses_total", "counter", "Look-ups that did not.", cache["misses"]);
-    add_one("decoded_bytes_total", "counter", "Bytes decoded into the cache.", cache["made_bytes"]);
+    add_one("cache_hits_total", "counter", "Look-ups that found a decoded value.",
+            part(cache, "hits"));
+    add_one("cache_misses_total", "counter", "Look-ups that did not.", part(cache, "misses"));
+    add_one("decoded_bytes_total", "counter", "Bytes decoded into the cache.",
+            part(cache, "made_bytes"));
     add_one("pushed_bytes_total", "counter", "Decoded bytes stored in the page cache.",
-            cache["pushed_bytes"]);
-    add_one("cache_bytes", "gauge", "Bytes in the cache.", cache["held_bytes"]);
+            part(cache, "pushed_bytes"));
+    add_one("cache_bytes", "gauge", "Bytes in the cache.", part(cache, "held_bytes"));
   }
 
   // Class i holds the latencies of less than 2^i ms; the last class holds all others.
   void add_network_histogram(const Json& network) {
     constexpr double kMs = 0.001;
-    const auto counts = network["latency_ms"].get<std::vector<std::uint64_t>>();
+    const auto counts = classes(part(network, "latency_ms"));
     std::uint64_t all = 0;
     for (std::size_t i = 0; i < counts.size(); ++i) {
       all += counts[i];
@@ -249,46 +279,51 @@ class Metrics {
       add(all, fmt::format(",le=\"{}\"", bound), "_bucket");
     }
     add(all, ",le=\"+Inf\"", "_bucket");
-    add(network["latency_sum_us"].get<double>() / 1e6, {}, "_sum");
+    add(real(part(network, "latency_sum_us")) / 1e6, {}, "_sum");
     add(all, {}, "_count");
   }
 
   void add_read_ahead(const Json& ahead) {
     add_one("read_ahead_bytes_total", "counter", "Bytes decoded ahead of readers.",
-            ahead["decoded_bytes"]);
+            part(ahead, "decoded_bytes"));
     add_one("read_ahead_used_bytes_total", "counter", "Those that their reader has requested.",
-            ahead["used_bytes"]);
+            part(ahead, "used_bytes"));
     add_one("read_ahead_wasted_bytes_total", "counter", "Those that no reader will request.",
-            ahead["wasted_bytes"]);
+            part(ahead, "wasted_bytes"));
   }
 
   void add_writes(const Json& writes) {
-    add_one("dirty_bytes", "gauge", "Memory for written bytes.", writes["dirty_bytes"]);
+    add_one("dirty_bytes", "gauge", "Memory for written bytes.", part(writes, "dirty_bytes"));
     add_one("stored_bytes_total", "counter", "Encoded bytes of stored chunks.",
-            writes["stored_bytes"]);
-    add_one("commits_total", "counter", "Commits, each of one frame.", writes["commits"]);
-    add_one("failed_commits_total", "counter", "Commits that failed.", writes["failed_commits"]);
-    add_one("compactions_total", "counter", "Compactions that have ended.", writes["compactions"]);
+            part(writes, "stored_bytes"));
+    add_one("commits_total", "counter", "Commits, each of one frame.", part(writes, "commits"));
+    add_one("failed_commits_total", "counter", "Commits that failed.",
+            part(writes, "failed_commits"));
+    add_one("compactions_total", "counter", "Compactions that have ended.",
+            part(writes, "compactions"));
   }
 
   void add_network(const Json& network) {
     begin("network_answers_total", "counter", "Answers of servers, by the class of their status.");
     for (const auto& [status, count] : answers_by_class(network)) {
-      add(count, fmt::format(",status=\"{}\"", status));
+      add(count, fmt::format(",status=\"{}\"", quoted(status)));
     }
     begin("network_seconds", "histogram", "Latencies of servers.");
     add_network_histogram(network);
     add_one("network_retries_total", "counter", "Requests that were sent again.",
-            network["retries"]);
+            part(network, "retries"));
     add_one("network_hedges_total", "counter", "Requests that were sent beside a slow one.",
-            network["hedges"]);
+            part(network, "hedges"));
     add_one("fetched_bytes_total", "counter", "Bytes fetched from servers.",
-            network["bytes_fetched"]);
+            part(network, "bytes_fetched"));
     add_one("prefetched_bytes_total", "counter", "Those that were fetched ahead of readers.",
-            network["prefetched_bytes"]);
-    add_one("memory_hits_total", "counter", "Ranges found in memory.", network["memory_hits"]);
-    add_one("disk_hits_total", "counter", "Ranges found in the disk cache.", network["disk_hits"]);
-    add_one("network_misses_total", "counter", "Ranges that had to be fetched.", network["misses"]);
+            part(network, "prefetched_bytes"));
+    add_one("memory_hits_total", "counter", "Ranges found in memory.",
+            part(network, "memory_hits"));
+    add_one("disk_hits_total", "counter", "Ranges found in the disk cache.",
+            part(network, "disk_hits"));
+    add_one("network_misses_total", "counter", "Ranges that had to be fetched.",
+            part(network, "misses"));
   }
 
   [[nodiscard]] std::string take() { return std::move(text_); }
@@ -304,21 +339,21 @@ class Metrics {
 std::string stats_table(const std::string& json) {
   const auto stats = Json::parse(json, nullptr, false);
   if (!stats.is_object()) return {};
-  auto text = fmt::format("{} <- {}\n", printable(stats["mountpoint"].get<std::string>()),
-                          printable(stats["source"].get<std::string>()));
+  auto text = fmt::format("{} <- {}\n", printable(word(part(stats, "mountpoint"))),
+                          printable(word(part(stats, "source"))));
   add_line(text, "daemon",
-           fmt::format("pid {}, up {}, {}", stats["pid"].dump(),
-                       duration_text(stats["uptime_s"].get<double>()),
-                       stats["read_only"].get<bool>() ? "read-only" : "read-write"));
-  add_requests(text, stats["requests"]);
+           fmt::format("pid {}, up {}, {}", number(part(stats, "pid")),
+                       duration_text(real(part(stats, "uptime_s"))),
+                       part(stats, "read_only") == true ? "read-only" : "read-write"));
+  add_requests(text, part(stats, "requests"));
   add_line(text, "data",
-           fmt::format("{} read, {} written", size_of(stats["bytes_read"]),
-                       size_of(stats["bytes_written"])));
-  add_cache(text, stats["cache"]);
-  if (stats.contains("read_ahead")) add_read_ahead(text, stats["read_ahead"]);
-  if (stats.contains("writes")) add_writes(text, stats["writes"]);
-  if (stats.contains("network")) add_network(text, stats["network"]);
-  add_line(text, "errors", error_list(stats["errors"]));
+           fmt::format("{} read, {} written", size_of(part(stats, "bytes_read")),
+                       size_of(part(stats, "bytes_written"))));
+  add_cache(text, part(stats, "cache"));
+  if (stats.contains("read_ahead")) add_read_ahead(text, part(stats, "read_ahead"));
+  if (stats.contains("writes")) add_writes(text, part(stats, "writes"));
+  if (stats.contains("network")) add_network(text, part(stats, "network"));
+  add_line(text, "errors", error_list(part(stats, "errors")));
   return text;
 }
 
@@ -326,12 +361,12 @@ std::string stats_table(const std::string& json) {
 std::string stats_metrics(const std::string& json) {
   const auto stats = Json::parse(json, nullptr, false);
   if (!stats.is_object()) return {};
-  Metrics metrics(quoted(stats["mountpoint"].get<std::string>()));
+  Metrics metrics(quoted(word(part(stats, "mountpoint"))));
   metrics.add_requests(stats);
-  metrics.add_cache(stats["cache"]);
-  if (stats.contains("read_ahead")) metrics.add_read_ahead(stats["read_ahead"]);
-  if (stats.contains("writes")) metrics.add_writes(stats["writes"]);
-  if (stats.contains("network")) metrics.add_network(stats["network"]);
+  metrics.add_cache(part(stats, "cache"));
+  if (stats.contains("read_ahead")) metrics.add_read_ahead(part(stats, "read_ahead"));
+  if (stats.contains("writes")) metrics.add_writes(part(stats, "writes"));
+  if (stats.contains("network")) metrics.add_network(part(stats, "network"));
   return metrics.take();
 }
 

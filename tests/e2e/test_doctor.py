@@ -90,13 +90,14 @@ class Doctor(CommandCase):
     @unittest.skipIf(daemon.SANITIZED, "a sanitizer starts slowly")
     def test_a_stopped_daemon_is_not_asked(self):
         link = self.folder / "link"
-        link.symlink_to(self.mountpoint)
+        link.symlink_to("link-to-mnt")
+        (self.folder / "link-to-mnt").symlink_to(self.mountpoint)
         with self.mount("--attr-timeout", "0") as mount:
             self.assert_found(self.of_path(link), "MOUNTPOINT", "ok", f"the daemon is process {mount.pid}")
             os.kill(mount.pid, signal.SIGSTOP)
             self.addCleanup(mount.kill)
             daemon.wait_for(lambda: " T " in pathlib.Path(f"/proc/{mount.pid}/stat").read_text(), "the stop")
-            for path in (self.mountpoint, f"{self.mountpoint}/", "mnt"):
+            for path in (self.mountpoint, f"{self.mountpoint}/", link, "mnt"):
                 self.assert_found(self.of_path(path, code=1), "MOUNTPOINT", "bad", f"kill -CONT {mount.pid}")
             os.kill(mount.pid, signal.SIGCONT)
 

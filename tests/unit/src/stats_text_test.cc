@@ -46,16 +46,16 @@ TEST_CASE("stats_text: writes, read-ahead and network are shown where a mount ha
     CHECK(table.find(part) != std::string::npos);
   }
   const auto metrics = stats_metrics(kAllSections);
-  for (const char* part : {"framefs_read_ahead_wasted_bytes_total{%} 1000\n",
-                           "framefs_dirty_bytes{%} 5000\n", "framefs_failed_commits_total{%} 1\n",
-                           "framefs_network_answers_total{%,status=\"2xx\"} 6\n",
-                           "# TYPE framefs_network_seconds histogram\n",
-                           "framefs_network_seconds_bucket{%,le=\"0.002\"} 0\n",
-                           "framefs_network_seconds_bucket{%,le=\"0.004\"} 7\n",
-                           "framefs_network_seconds_bucket{%,le=\"0.008\"} 7\n",
-                           "framefs_network_seconds_bucket{%,le=\"+Inf\"} 8\n",
-                           "framefs_network_seconds_sum{%} 0.0305\n",
-                           "framefs_network_seconds_count{%} 8\n"}) {
+  for (const char* part :
+       {"framefs_read_ahead_wasted_bytes_total{%} 1000\n", "framefs_dirty_bytes{%} 5000\n",
+        "framefs_failed_commits_total{%} 1\n",
+        "framefs_network_answers_total{%,status=\"2xx\"} 6\n",
+        "# TYPE framefs_network_seconds histogram\n",
+        "framefs_network_seconds_bucket{%,le=\"0.002\"} 0\n",
+        "framefs_network_seconds_bucket{%,le=\"0.004\"} 7\n",
+        "framefs_network_seconds_bucket{%,le=\"0.008\"} 7\n",
+        "framefs_network_seconds_bucket{%,le=\"+Inf\"} 8\n",
+        "framefs_network_seconds_sum{%} 0.0305\n", "framefs_network_seconds_count{%} 8\n"}) {
     const std::string label = R"(mountpoint="/m \"x\"")";
     auto line = std::string(part);
     if (const auto at = line.find('%'); at != std::string::npos) line.replace(at, 1, label);
@@ -72,6 +72,29 @@ TEST_CASE("stats_text: labels of metrics are escaped", "[src][stats_text][unit]"
   CHECK(metrics.find(line + "\n") != std::string::npos);
   CHECK(metrics.find(R"(framefs_errors_total{mountpoint="/m \"x\"",errno="ENOENT"} 3)") !=
         std::string::npos);
+}
+
+TEST_CASE("stats_text: values that are absent or of another type count as not given",
+          "[src][stats_text][unit]") {
+  for (
+      const char* text :
+      {"{}", R"({"pid":1})", R"({"requests":5,"errors":[],"cache":"x","uptime_s":1e300})",
+       R"({"requests":{"read":7,"write":{"count":-1}},"errors":{"EIO":"many"},"uptime_s":-1})",
+       R"({"requests":{"read":{"count":1,"classes":7}},"network":{"latency_ms":{"a":1},"get_2xx":[]}})",
+       R"({"read_ahead":[],"writes":null,"source":[],"mountpoint":{},"read_only":1})"}) {
+    CAPTURE(text);
+    CHECK(stats_table(text).find("  errors      none\n") != std::string::npos);
+    CHECK(stats_metrics(text).find("# TYPE framefs_cache_hits_total") != std::string::npos);
+  }
+  std::string classes = R"({"network":{"latency_ms":[1)";
+  for (int i = 0; i < 100; ++i) classes += ",1";
+  CHECK(stats_metrics(classes + "]}}").find("le=\"+Inf\"} 64\n") != std::string::npos);
+}
+
+TEST_CASE("stats_text: names from a stranger are escaped", "[src][stats_text][unit]") {
+  const std::string text = R"({"requests":{"\u001b[2J":{"count":1}},"errors":{"\u001b[3J":2},
+    "network":{"get_\u001b[4Jxx":3}})";
+  CHECK(stats_table(text).find('\x1b') == std::string::npos);
 }
 
 TEST_CASE("stats_text: a text that is no object gives nothing", "[src][stats_text][unit]") {
