@@ -73,8 +73,8 @@ bool serves(const stdfs::path& process, const std::string& mountpoint) {
   });
 }
 
-// Whether the kernel says that the process serves mounts, and that this is not one of them.  Linux
-// before 6.15 does not say it, and tells nobody but root of a daemon that protects its memory.
+// Whether the kernel says that the process serves mounts, and that this is not one of them.  Older
+// kernels do not say it, and none tells anybody but root of a daemon that protects its memory.
 bool serves_others_only(const stdfs::path& process, dev_t device) {
   constexpr std::string_view kConnection = "fuse_connection:";
   bool serves_any = false;

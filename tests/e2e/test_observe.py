@@ -23,7 +23,7 @@ STRANGE_DAEMON = pathlib.Path(__file__).with_name("strange_daemon.py")
 
 
 def tells_connections(pid):
-    """Whether this kernel tells which mounts a daemon serves: Linux 6.15 does."""
+    """Whether this kernel tells which mounts a daemon serves: older ones do not."""
     return any("fuse_connection" in info.read_text() for info in pathlib.Path(f"/proc/{pid}/fdinfo").iterdir())
 
 
