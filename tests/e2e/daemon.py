@@ -212,7 +212,7 @@ class Mount:
         """Checks that files opened for readers are closed again.  The kernel releases them with a
         delay."""
         try:
-            wait_for(lambda: not self._more_open_files(), "files to be closed", deadline_s=20)
+            wait_for(lambda: not self._more_open_files(), "files to be closed", deadline_s=60)
         except AssertionError:
             raise AssertionError(f"open at first: {self._files}, "
                                  f"at the end: {open_files(self.pid)}") from None

@@ -362,6 +362,7 @@ class SparseFramesOfImmutable(test_sparse_frames.SparseFrames):
     EVERY_MOUNT = IMMUTABLE
     test_grown_while_mounted = None
     test_removed_while_mounted = None
+    test_new_chunks_have_the_owner_and_the_rights_of_the_frame = None
 
 
 class HolesOfImmutable(test_holes.Holes):

@@ -268,11 +268,11 @@ class RemoteSandbox(RemoteCase):
         begin = time.monotonic()
         mount.close()
         self.assertLess(time.monotonic() - begin, 30)
-        self.assertEqual(self.sleepers(group), [])
+        wait_for(lambda: not self.sleepers(group), "the end of the program")
 
         mount, group = self.start_hanging()
         self.kill(mount)
-        self.assertEqual(self.sleepers(group), [])
+        wait_for(lambda: not self.sleepers(group), "the end of the program")
 
     def test_a_token_file_is_read_again(self):
         folder = self.folder / "tokens"
