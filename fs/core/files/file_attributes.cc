@@ -43,15 +43,20 @@ Status copy_xattrs(int from, int to) {
 
 }  // namespace
 
-Status copy_attributes(int from, int to) {
-  FRAMEFS_TRY(const auto st, stat_of(from));
+Status give_owner_and_mode(int to, const struct stat& st, mode_t mode) {
   FRAMEFS_TRY(const auto own, stat_of(to));
   if ((st.st_uid != own.st_uid || st.st_gid != own.st_gid) &&
       ::fchown(to, st.st_uid, st.st_gid) != 0) {
     return system_error("chown");
   }
   // fchmod() comes after fchown(), which clears the setuid and setgid bits.
-  if (::fchmod(to, st.st_mode & 07777U) != 0) return system_error("chmod");
+  if (::fchmod(to, mode) != 0) return system_error("chmod");
+  return {};
+}
+
+Status copy_attributes(int from, int to) {
+  FRAMEFS_TRY(const auto st, stat_of(from));
+  FRAMEFS_CHECK(give_owner_and_mode(to, st, st.st_mode & 07777U));
   FRAMEFS_CHECK(copy_xattrs(from, to));
   const std::array<timespec, 2> times{st.st_atim, st.st_mtim};
   if (::futimens(to, times.data()) != 0) return system_error("utimens");

@@ -95,21 +95,11 @@ Result<UniqueFd> SparseBackend::make_chunk_file(std::uint32_t number) {
     return UniqueFd();
   }
   if (!fd) return system_error("open");
-  FRAMEFS_CHECK(give_rights(fd.get()));
-  return fd;
-}
-
-// Gives a chunk file the owner and the rights of the index file.  With fewer rights, the mount
-// would refuse its readers.  With more, users who may not change the frame could change the chunk.
-Status SparseBackend::give_rights(int chunk_file) const {
+  // With fewer rights than those of the index file, the mount would refuse its readers.  With more,
+  // users who may not change the frame could change the chunk.
   FRAMEFS_TRY(const auto index, content_stat());
-  FRAMEFS_TRY(const auto own, stat_of(chunk_file));
-  if ((own.st_uid != index.st_uid || own.st_gid != index.st_gid) &&
-      ::fchown(chunk_file, index.st_uid, index.st_gid) != 0) {
-    return system_error("chown");
-  }
-  if (::fchmod(chunk_file, index.st_mode & kRights) != 0) return system_error("chmod");
-  return {};
+  FRAMEFS_CHECK(give_owner_and_mode(fd.get(), index, index.st_mode & kRights));
+  return fd;
 }
 
 void SparseBackend::remove_file(std::uint32_t id) {

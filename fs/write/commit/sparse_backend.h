@@ -77,7 +77,6 @@ class SparseBackend final : public FrameBackend {
   Status commit_durably(const FrameContent& content);
   [[nodiscard]] Result<std::shared_ptr<const FileReader>> open_index() const;
   Result<UniqueFd> make_chunk_file(std::uint32_t number);
-  [[nodiscard]] Status give_rights(int chunk_file) const;
   Status write_index_file(std::span<const std::byte> bytes);
   void remove_file(std::uint32_t id);
 
