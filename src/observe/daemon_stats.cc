@@ -5,21 +5,6 @@
 #include "src/observe/mount_list.h"
 
 namespace framefs {
-namespace {
-
-// The value at a place such as "/cache/hits"; null if there is none.
-const nlohmann::json& value_at(const nlohmann::json& json, const char* place) {
-  static const nlohmann::json kNothing;
-  const nlohmann::json::json_pointer pointer(place);
-  return json.contains(pointer) ? json.at(pointer) : kNothing;
-}
-
-std::uint64_t number_at(const nlohmann::json& json, const char* place) {
-  const auto& value = value_at(json, place);
-  return value.is_number_unsigned() ? value.get<std::uint64_t>() : 0;
-}
-
-}  // namespace
 
 codec::Result<DaemonStats> DaemonStats::of(const std::filesystem::path& mountpoint) {
   FRAMEFS_TRY(const auto text, read_stats(mountpoint));
@@ -27,32 +12,36 @@ codec::Result<DaemonStats> DaemonStats::of(const std::filesystem::path& mountpoi
 }
 
 DaemonStats::DaemonStats(const std::string& text)
-    : json_(nlohmann::json::parse(text, nullptr, false)) {}
+    : json_(given::Json::parse(text, nullptr, false)) {}
 
 std::optional<pid_t> DaemonStats::pid() const {
-  const auto pid = number_at(json_, "/pid");
+  const auto pid = given::number(given::value_at(json_, "/pid"));
   if (pid == 0 || !std::in_range<pid_t>(pid)) return std::nullopt;
   return static_cast<pid_t>(pid);
 }
 
 std::optional<std::string> DaemonStats::source() const {
-  const auto& source = value_at(json_, "/source");
+  const auto& source = given::value_at(json_, "/source");
   return source.is_string() ? std::optional(source.get<std::string>()) : std::nullopt;
 }
 
 std::vector<std::string> DaemonStats::options() const {
   std::vector<std::string> words;
-  for (const auto& word : value_at(json_, "/options")) {
+  for (const auto& word : given::value_at(json_, "/options")) {
     if (word.is_string()) words.push_back(word.get<std::string>());
   }
   return words;
 }
 
-std::uint64_t DaemonStats::counter(const char* place) const { return number_at(json_, place); }
+std::uint64_t DaemonStats::counter(const char* place) const {
+  return given::number(given::value_at(json_, place));
+}
 
 std::uint64_t DaemonStats::requests() const {
   std::uint64_t sum = 0;
-  for (const auto& latency : value_at(json_, "/requests")) sum += number_at(latency, "/count");
+  for (const auto& latency : given::value_at(json_, "/requests")) {
+    sum += given::number(given::value_at(latency, "/count"));
+  }
   return sum;
 }
 

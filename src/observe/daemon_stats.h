@@ -8,14 +8,12 @@
 #include <string>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
 #include "codec/core/result.h"
+#include "src/observe/given_values.h"
 
 namespace framefs {
 
-// The statistics of a mount, as its daemon gives them.  That daemon can be any program of any user:
-// a value that is absent, or has another type, counts as not given.
+// The statistics of a mount, as its daemon gives them.
 class DaemonStats {
  public:
   // Errors: those of read_stats().
@@ -33,7 +31,7 @@ class DaemonStats {
   [[nodiscard]] std::uint64_t requests() const;
 
  private:
-  nlohmann::json json_;
+  given::Json json_;
 };
 
 }  // namespace framefs

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "codec/core/parse_number.h"
+#include "src/cli/given_path.h"
 
 namespace framefs {
 namespace {
@@ -43,8 +44,7 @@ char state_of_framefs(const stdfs::path& process) {
 // which its command was given, so that the end of the path counts.
 bool names_mountpoint(std::string_view argument, const std::string& mountpoint) {
   const auto path = stdfs::path(argument).lexically_normal();
-  auto text = path.string();
-  while (text.size() > 1 && text.ends_with('/')) text.pop_back();
+  auto text = given_path(path.string());
   if (path.is_absolute()) {
     std::error_code none;
     return text == mountpoint ||

@@ -16,29 +16,21 @@
 
 #include "src/cli/printable.h"
 #include "src/cli/size_text.h"
+#include "src/observe/given_values.h"
 
 namespace framefs {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using given::Json;
+using given::number;
+using given::real;
+using given::value_at;
+using given::word;
 
 void add_line(std::string& text, const char* key, const std::string& value) {
   text += fmt::format("  {:<12}{}\n", key, value);
 }
 
-// The daemon can be a program of a stranger, or of another version: a value that is absent, or has
-// another type, counts as 0 or as an empty text.
-const Json& part(const Json& json, const char* key) {
-  static const Json kNothing;
-  return json.contains(key) ? json.at(key) : kNothing;
-}
-std::uint64_t number(const Json& value) {
-  return value.is_number_unsigned() ? value.get<std::uint64_t>() : 0;
-}
-double real(const Json& value) { return value.is_number() ? value.get<double>() : 0; }
-std::string word(const Json& value) {
-  return value.is_string() ? value.get<std::string>() : std::string();
-}
 // The numbers of the classes of a histogram, of which there are at most 64.
 std::vector<std::uint64_t> classes(const Json& value) {
   constexpr std::size_t kMaxClasses = 64;
@@ -62,9 +54,9 @@ std::string limit_of(const Json& value) {
 }
 
 // Whether all numbers of a section are 0: the mount has not used what they count.
-bool is_unused(const Json& section, std::initializer_list<const char*> keys) {
-  return std::ranges::all_of(keys,
-                             [&](const char* key) { return number(part(section, key)) == 0; });
+bool is_unused(const Json& section, std::initializer_list<const char*> places) {
+  return std::ranges::all_of(
+      places, [&](const char* place) { return number(value_at(section, place)) == 0; });
 }
 
 std::string share_of(std::uint64_t part, std::uint64_t all) {
@@ -89,11 +81,11 @@ std::string duration_text(double seconds) {
 void add_requests(std::string& text, const Json& requests) {
   text += fmt::format("  {:<12}{:>12}  {:>10}  {:>10}\n", "requests", "count", "p50", "p99");
   for (const auto& [kind, latency] : requests.items()) {
-    if (number(part(latency, "count")) == 0) continue;
-    text +=
-        fmt::format("    {:<10}{:>12}  {:>10}  {:>10}\n", printable(kind),
-                    number(part(latency, "count")), "< " + time_text(real(part(latency, "p50_us"))),
-                    "< " + time_text(real(part(latency, "p99_us"))));
+    if (number(value_at(latency, "/count")) == 0) continue;
+    text += fmt::format("    {:<10}{:>12}  {:>10}  {:>10}\n", printable(kind),
+                        number(value_at(latency, "/count")),
+                        "< " + time_text(real(value_at(latency, "/p50_us"))),
+                        "< " + time_text(real(value_at(latency, "/p99_us"))));
   }
 }
 
@@ -107,30 +99,34 @@ std::string error_list(const Json& errors) {
 }
 
 void add_cache(std::string& text, const Json& cache) {
-  const auto hits = number(part(cache, "hits"));
-  const auto all = hits + number(part(cache, "misses"));
+  const auto hits = number(value_at(cache, "/hits"));
+  const auto all = hits + number(value_at(cache, "/misses"));
   add_line(text, "cache",
            fmt::format("{} of {} in use, {} of {} look-ups hit, {} decoded",
-                       size_of(part(cache, "held_bytes")), limit_of(part(cache, "budget_bytes")),
-                       share_of(hits, all), all, size_of(part(cache, "made_bytes"))));
+                       size_of(value_at(cache, "/held_bytes")),
+                       limit_of(value_at(cache, "/budget_bytes")), share_of(hits, all), all,
+                       size_of(value_at(cache, "/made_bytes"))));
 }
 
 void add_read_ahead(std::string& text, const Json& ahead) {
-  if (is_unused(ahead, {"decoded_bytes", "used_bytes", "wasted_bytes"})) return;
+  if (is_unused(ahead, {"/decoded_bytes", "/used_bytes", "/wasted_bytes"})) return;
   add_line(text, "read-ahead",
-           fmt::format("{} decoded, {} used, {} wasted", size_of(part(ahead, "decoded_bytes")),
-                       size_of(part(ahead, "used_bytes")), size_of(part(ahead, "wasted_bytes"))));
+           fmt::format("{} decoded, {} used, {} wasted", size_of(value_at(ahead, "/decoded_bytes")),
+                       size_of(value_at(ahead, "/used_bytes")),
+                       size_of(value_at(ahead, "/wasted_bytes"))));
 }
 
 void add_writes(std::string& text, const Json& writes) {
   add_line(text, "dirty",
-           fmt::format("{} of {} in use", size_of(part(writes, "dirty_bytes")),
-                       limit_of(part(writes, "budget_bytes"))));
-  if (is_unused(writes, {"commits", "failed_commits", "stored_bytes", "compactions"})) return;
-  add_line(text, "commits",
-           fmt::format("{}, {} failed, {} stored in chunks, {} compactions",
-                       number(part(writes, "commits")), number(part(writes, "failed_commits")),
-                       size_of(part(writes, "stored_bytes")), number(part(writes, "compactions"))));
+           fmt::format("{} of {} in use", size_of(value_at(writes, "/dirty_bytes")),
+                       limit_of(value_at(writes, "/budget_bytes"))));
+  if (is_unused(writes, {"/commits", "/failed_commits", "/stored_bytes", "/compactions"})) return;
+  add_line(
+      text, "commits",
+      fmt::format("{}, {} failed, {} stored in chunks, {} compactions",
+                  number(value_at(writes, "/commits")), number(value_at(writes, "/failed_commits")),
+                  size_of(value_at(writes, "/stored_bytes")),
+                  number(value_at(writes, "/compactions"))));
 }
 
 // The answers of servers by the class of their status, as in "2xx": the counters of all kinds of
@@ -148,7 +144,7 @@ std::map<std::string, std::uint64_t> answers_by_class(const Json& network) {
 // Returns an upper bound for this share of the latencies, in seconds.
 double network_quantile(const Json& network, double share) {
   constexpr double kMillisecond = 0.001;
-  const auto counts = classes(part(network, "latency_ms"));
+  const auto counts = classes(value_at(network, "/latency_ms"));
   const auto all = std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
   std::uint64_t seen = 0;
   double bound = kMillisecond;
@@ -167,21 +163,21 @@ void add_network(std::string& text, const Json& network) {
     answers += fmt::format("{}{} {}", answers.empty() ? "" : ", ",
                            status == "none" ? "no answer" : printable(status), count);
   }
-  const auto from_memory = number(part(network, "memory_hits"));
-  const auto from_disk = number(part(network, "disk_hits"));
-  const auto all = from_memory + from_disk + number(part(network, "misses"));
-  add_line(
-      text, "network",
-      fmt::format("{}; {} retries, {} hedges; p50 < {}, p99 < {}",
-                  answers.empty() ? "no requests" : answers, number(part(network, "retries")),
-                  number(part(network, "hedges")), time_text(network_quantile(network, 0.5) * 1e6),
-                  time_text(network_quantile(network, 0.99) * 1e6)));
+  const auto from_memory = number(value_at(network, "/memory_hits"));
+  const auto from_disk = number(value_at(network, "/disk_hits"));
+  const auto all = from_memory + from_disk + number(value_at(network, "/misses"));
+  add_line(text, "network",
+           fmt::format("{}; {} retries, {} hedges; p50 < {}, p99 < {}",
+                       answers.empty() ? "no requests" : answers,
+                       number(value_at(network, "/retries")), number(value_at(network, "/hedges")),
+                       time_text(network_quantile(network, 0.5) * 1e6),
+                       time_text(network_quantile(network, 0.99) * 1e6)));
   add_line(text, "",
            fmt::format("{} fetched, {} of it ahead; {} served, {} of {} ranges from memory, {} "
                        "from disk",
-                       size_of(part(network, "bytes_fetched")),
-                       size_of(part(network, "prefetched_bytes")),
-                       size_of(part(network, "bytes_served")), share_of(from_memory, all), all,
+                       size_of(value_at(network, "/bytes_fetched")),
+                       size_of(value_at(network, "/prefetched_bytes")),
+                       size_of(value_at(network, "/bytes_served")), share_of(from_memory, all), all,
                        share_of(from_disk, all)));
 }
 
@@ -216,28 +212,29 @@ class Metrics {
 
   void add_requests(const Json& stats) {
     begin("requests_total", "counter", "Requests of the kernel, by kind.");
-    for (const auto& [kind, latency] : part(stats, "requests").items()) {
-      add(part(latency, "count"), fmt::format(",kind=\"{}\"", quoted(kind)));
+    for (const auto& [kind, latency] : value_at(stats, "/requests").items()) {
+      add(value_at(latency, "/count"), fmt::format(",kind=\"{}\"", quoted(kind)));
     }
     begin("request_seconds", "histogram", "Latencies of requests.");
-    for (const auto& [kind, latency] : part(stats, "requests").items()) {
+    for (const auto& [kind, latency] : value_at(stats, "/requests").items()) {
       if (latency.contains("classes")) add_histogram(kind, latency);
     }
     begin("errors_total", "counter", "Requests that failed, by errno.");
-    for (const auto& [name, count] : part(stats, "errors").items()) {
+    for (const auto& [name, count] : value_at(stats, "/errors").items()) {
       add(count, fmt::format(",errno=\"{}\"", quoted(name)));
     }
-    add_one("uptime_seconds", "gauge", "Time since the mount.", part(stats, "uptime_s"));
-    add_one("read_bytes_total", "counter", "Bytes given to readers.", part(stats, "bytes_read"));
+    add_one("uptime_seconds", "gauge", "Time since the mount.", value_at(stats, "/uptime_s"));
+    add_one("read_bytes_total", "counter", "Bytes given to readers.",
+            value_at(stats, "/bytes_read"));
     add_one("written_bytes_total", "counter", "Bytes taken from writers.",
-            part(stats, "bytes_written"));
+            value_at(stats, "/bytes_written"));
   }
 
   // Every fourth class makes a bucket, from 1 us to 4.5 hours.
   void add_histogram(const std::string& kind, const Json& latency) {
     constexpr std::size_t kFirst = 10;
     constexpr std::size_t kStep = 4;
-    const auto counts = classes(part(latency, "classes"));
+    const auto counts = classes(value_at(latency, "/classes"));
     const auto up_to = [&](std::size_t end) {
       const auto last = counts.begin() + static_cast<std::ptrdiff_t>(std::min(end, counts.size()));
       return std::accumulate(counts.begin(), last, std::uint64_t{0});
@@ -252,25 +249,25 @@ class Metrics {
     }
     bucket("+Inf", all);
     const auto label = fmt::format(",kind=\"{}\"", quoted(kind));
-    add(real(part(latency, "sum_us")) / 1e6, label, "_sum");
+    add(real(value_at(latency, "/sum_us")) / 1e6, label, "_sum");
     add(all, label, "_count");
   }
 
   void add_cache(const Json& cache) {
     add_one("cache_hits_total", "counter", "Look-ups that found a decoded value.",
-            part(cache, "hits"));
-    add_one("cache_misses_total", "counter", "Look-ups that did not.", part(cache, "misses"));
+            value_at(cache, "/hits"));
+    add_one("cache_misses_total", "counter", "Look-ups that did not.", value_at(cache, "/misses"));
     add_one("decoded_bytes_total", "counter", "Bytes decoded into the cache.",
-            part(cache, "made_bytes"));
+            value_at(cache, "/made_bytes"));
     add_one("pushed_bytes_total", "counter", "Decoded bytes stored in the page cache.",
-            part(cache, "pushed_bytes"));
-    add_one("cache_bytes", "gauge", "Bytes in the cache.", part(cache, "held_bytes"));
+            value_at(cache, "/pushed_bytes"));
+    add_one("cache_bytes", "gauge", "Bytes in the cache.", value_at(cache, "/held_bytes"));
   }
 
   // Class i holds the latencies of less than 2^i ms; the last class holds all others.
   void add_network_histogram(const Json& network) {
     constexpr double kMs = 0.001;
-    const auto counts = classes(part(network, "latency_ms"));
+    const auto counts = classes(value_at(network, "/latency_ms"));
     std::uint64_t all = 0;
     for (std::size_t i = 0; i < counts.size(); ++i) {
       all += counts[i];
@@ -279,28 +276,29 @@ class Metrics {
       add(all, fmt::format(",le=\"{}\"", bound), "_bucket");
     }
     add(all, ",le=\"+Inf\"", "_bucket");
-    add(real(part(network, "latency_sum_us")) / 1e6, {}, "_sum");
+    add(real(value_at(network, "/latency_sum_us")) / 1e6, {}, "_sum");
     add(all, {}, "_count");
   }
 
   void add_read_ahead(const Json& ahead) {
     add_one("read_ahead_bytes_total", "counter", "Bytes decoded ahead of readers.",
-            part(ahead, "decoded_bytes"));
+            value_at(ahead, "/decoded_bytes"));
     add_one("read_ahead_used_bytes_total", "counter", "Those that their reader has requested.",
-            part(ahead, "used_bytes"));
+            value_at(ahead, "/used_bytes"));
     add_one("read_ahead_wasted_bytes_total", "counter", "Those that no reader will request.",
-            part(ahead, "wasted_bytes"));
+            value_at(ahead, "/wasted_bytes"));
   }
 
   void add_writes(const Json& writes) {
-    add_one("dirty_bytes", "gauge", "Memory for written bytes.", part(writes, "dirty_bytes"));
+    add_one("dirty_bytes", "gauge", "Memory for written bytes.", value_at(writes, "/dirty_bytes"));
     add_one("stored_bytes_total", "counter", "Encoded bytes of stored chunks.",
-            part(writes, "stored_bytes"));
-    add_one("commits_total", "counter", "Commits, each of one frame.", part(writes, "commits"));
+            value_at(writes, "/stored_bytes"));
+    add_one("commits_total", "counter", "Commits, each of one frame.",
+            value_at(writes, "/commits"));
     add_one("failed_commits_total", "counter", "Commits that failed.",
-            part(writes, "failed_commits"));
+            value_at(writes, "/failed_commits"));
     add_one("compactions_total", "counter", "Compactions that have ended.",
-            part(writes, "compactions"));
+            value_at(writes, "/compactions"));
   }
 
   void add_network(const Json& network) {
@@ -311,19 +309,19 @@ class Metrics {
     begin("network_seconds", "histogram", "Latencies of servers.");
     add_network_histogram(network);
     add_one("network_retries_total", "counter", "Requests that were sent again.",
-            part(network, "retries"));
+            value_at(network, "/retries"));
     add_one("network_hedges_total", "counter", "Requests that were sent beside a slow one.",
-            part(network, "hedges"));
+            value_at(network, "/hedges"));
     add_one("fetched_bytes_total", "counter", "Bytes fetched from servers.",
-            part(network, "bytes_fetched"));
+            value_at(network, "/bytes_fetched"));
     add_one("prefetched_bytes_total", "counter", "Those that were fetched ahead of readers.",
-            part(network, "prefetched_bytes"));
+            value_at(network, "/prefetched_bytes"));
     add_one("memory_hits_total", "counter", "Ranges found in memory.",
-            part(network, "memory_hits"));
+            value_at(network, "/memory_hits"));
     add_one("disk_hits_total", "counter", "Ranges found in the disk cache.",
-            part(network, "disk_hits"));
+            value_at(network, "/disk_hits"));
     add_one("network_misses_total", "counter", "Ranges that had to be fetched.",
-            part(network, "misses"));
+            value_at(network, "/misses"));
   }
 
   [[nodiscard]] std::string take() { return std::move(text_); }
@@ -339,21 +337,21 @@ class Metrics {
 std::string stats_table(const std::string& json) {
   const auto stats = Json::parse(json, nullptr, false);
   if (!stats.is_object()) return {};
-  auto text = fmt::format("{} <- {}\n", printable(word(part(stats, "mountpoint"))),
-                          printable(word(part(stats, "source"))));
+  auto text = fmt::format("{} <- {}\n", printable(word(value_at(stats, "/mountpoint"))),
+                          printable(word(value_at(stats, "/source"))));
   add_line(text, "daemon",
-           fmt::format("pid {}, up {}, {}", number(part(stats, "pid")),
-                       duration_text(real(part(stats, "uptime_s"))),
-                       part(stats, "read_only") == true ? "read-only" : "read-write"));
-  add_requests(text, part(stats, "requests"));
+           fmt::format("pid {}, up {}, {}", number(value_at(stats, "/pid")),
+                       duration_text(real(value_at(stats, "/uptime_s"))),
+                       value_at(stats, "/read_only") == true ? "read-only" : "read-write"));
+  add_requests(text, value_at(stats, "/requests"));
   add_line(text, "data",
-           fmt::format("{} read, {} written", size_of(part(stats, "bytes_read")),
-                       size_of(part(stats, "bytes_written"))));
-  add_cache(text, part(stats, "cache"));
-  if (stats.contains("read_ahead")) add_read_ahead(text, part(stats, "read_ahead"));
-  if (stats.contains("writes")) add_writes(text, part(stats, "writes"));
-  if (stats.contains("network")) add_network(text, part(stats, "network"));
-  add_line(text, "errors", error_list(part(stats, "errors")));
+           fmt::format("{} read, {} written", size_of(value_at(stats, "/bytes_read")),
+                       size_of(value_at(stats, "/bytes_written"))));
+  add_cache(text, value_at(stats, "/cache"));
+  if (stats.contains("read_ahead")) add_read_ahead(text, value_at(stats, "/read_ahead"));
+  if (stats.contains("writes")) add_writes(text, value_at(stats, "/writes"));
+  if (stats.contains("network")) add_network(text, value_at(stats, "/network"));
+  add_line(text, "errors", error_list(value_at(stats, "/errors")));
   return text;
 }
 
@@ -361,12 +359,12 @@ std::string stats_table(const std::string& json) {
 std::string stats_metrics(const std::string& json) {
   const auto stats = Json::parse(json, nullptr, false);
   if (!stats.is_object()) return {};
-  Metrics metrics(quoted(word(part(stats, "mountpoint"))));
+  Metrics metrics(quoted(word(value_at(stats, "/mountpoint"))));
   metrics.add_requests(stats);
-  metrics.add_cache(part(stats, "cache"));
-  if (stats.contains("read_ahead")) metrics.add_read_ahead(part(stats, "read_ahead"));
-  if (stats.contains("writes")) metrics.add_writes(part(stats, "writes"));
-  if (stats.contains("network")) metrics.add_network(part(stats, "network"));
+  metrics.add_cache(value_at(stats, "/cache"));
+  if (stats.contains("read_ahead")) metrics.add_read_ahead(value_at(stats, "/read_ahead"));
+  if (stats.contains("writes")) metrics.add_writes(value_at(stats, "/writes"));
+  if (stats.contains("network")) metrics.add_network(value_at(stats, "/network"));
   return metrics.take();
 }
 

@@ -76,12 +76,12 @@ TEST_CASE("stats_text: labels of metrics are escaped", "[src][stats_text][unit]"
 
 TEST_CASE("stats_text: values that are absent or of another type count as not given",
           "[src][stats_text][unit]") {
-  for (
-      const char* text :
-      {"{}", R"({"pid":1})", R"({"requests":5,"errors":[],"cache":"x","uptime_s":1e300})",
-       R"({"requests":{"read":7,"write":{"count":-1}},"errors":{"EIO":"many"},"uptime_s":-1})",
-       R"({"requests":{"read":{"count":1,"classes":7}},"network":{"latency_ms":{"a":1},"get_2xx":[]}})",
-       R"({"read_ahead":[],"writes":null,"source":[],"mountpoint":{},"read_only":1})"}) {
+  for (const char* text :
+       {"{}", R"({"pid":1})", R"({"requests":5,"errors":[],"cache":"x","uptime_s":1e300})",
+        R"({"requests":{"read":7,"write":{"count":-1}},"errors":{"EIO":"many"},"uptime_s":-1})",
+        R"({"requests":{"read":{"count":1,"classes":7}}})",
+        R"({"network":{"latency_ms":{"a":1},"get_2xx":[]}})",
+        R"({"read_ahead":[],"writes":null,"source":[],"mountpoint":{},"read_only":1})"}) {
     CAPTURE(text);
     CHECK(stats_table(text).find("  errors      none\n") != std::string::npos);
     CHECK(stats_metrics(text).find("# TYPE framefs_cache_hits_total") != std::string::npos);
