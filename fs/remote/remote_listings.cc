@@ -84,14 +84,32 @@ auto RemoteListings::open(const std::string& path) -> Result<Listing> {
   return listing_calls_.run(path, [&](const auto& call) { return begin_listing(path, call); });
 }
 
+bool RemoteListings::is_first_look_up(const std::string& path) {
+  const auto now = Clock::now();
+  return looked_up_.with([&](auto& by_path) {
+    if (by_path.size() >= kMaxListings) by_path.clear();
+    const auto [known, is_new] = by_path.try_emplace(path, age_.fresh_until(now));
+    if (is_new) return true;
+    if (known->second >= now) return false;
+    known->second = age_.fresh_until(now);
+    return true;
+  });
+}
+
+bool RemoteListings::is_worth_listing(const std::string& path) {
+  if (large_.with([&](const auto& large) { return large.contains(path); })) return false;
+  // A program that looks at one name of a directory often looks at no other.
+  return !store_.objects().looks_up_names() || !is_first_look_up(path);
+}
+
 auto RemoteListings::list_for(const std::string& path, const std::vector<std::string>& names)
     -> Result<Listing> {
   const auto covers_all = [&](const Listing& listing) {
     return std::ranges::all_of(names, [&](const auto& name) { return listing->covers(name); });
   };
   if (auto known = recent(path); known && covers_all(known)) return known;
-  const bool is_large = large_.with([&](const auto& large) { return large.contains(path); });
-  if (!is_large) {
+  auto recalled = recall(path, names);
+  if (!recalled.unknown.empty() && is_worth_listing(path)) {
     FRAMEFS_TRY(auto listing, open(path));
     if (covers_all(listing)) return listing;
     large_.with([&](auto& large) {
@@ -99,7 +117,7 @@ auto RemoteListings::list_for(const std::string& path, const std::vector<std::st
       large.insert(path);
     });
   }
-  return look_up(path, names);
+  return look_up(path, std::move(recalled));
 }
 
 void RemoteListings::note_left_out(const std::string& path, const net::LeftOut& unnameable,
@@ -151,34 +169,40 @@ auto RemoteListings::begin_listing(const std::string& path, const ListingCalls::
   return listing;
 }
 
-auto RemoteListings::look_up(const std::string& path, const std::vector<std::string>& names)
-    -> Result<Listing> {
-  const auto begin = Clock::now();
-  auto taken = begin;
-  std::vector<net::RemoteEntry> entries;
-  std::vector<std::string> unknown;
+auto RemoteListings::recall(const std::string& path, const std::vector<std::string>& names) const
+    -> Recalled {
+  const auto now = Clock::now();
+  Recalled recalled{.entries = {}, .unknown = {}, .taken = now};
   names_.with([&](const auto& known_names) {
     for (const auto& name : names) {
       const auto known = known_names.find(net::join_path(path, name));
-      if (known == known_names.end() || known->second.fresh_until < begin) {
-        unknown.push_back(name);
+      if (known == known_names.end() || known->second.fresh_until < now) {
+        recalled.unknown.push_back(name);
         continue;
       }
-      taken = std::min(taken, known->second.taken);
-      if (known->second.entry) entries.push_back(*known->second.entry);
+      recalled.taken = std::min(recalled.taken, known->second.taken);
+      if (known->second.entry) recalled.entries.push_back(*known->second.entry);
     }
   });
+  return recalled;
+}
+
+auto RemoteListings::look_up(const std::string& path, Recalled recalled) -> Result<Listing> {
+  const auto begin = Clock::now();
+  auto& [entries, unknown, taken] = recalled;
   if (!unknown.empty()) {
     FRAMEFS_TRY(const auto found, store_.objects().look_up(path, unknown));
+    const auto fresh_until = age_.fresh_until(begin);
     names_.with([&](auto& known_names) {
       if (known_names.size() + unknown.size() > kMaxNames) known_names.clear();
       for (const auto& name : unknown) {
-        KnownName known{.entry = {}, .taken = begin, .fresh_until = age_.fresh_until(begin)};
+        KnownName known{.entry = {}, .taken = begin, .fresh_until = fresh_until};
         const auto entry = std::ranges::find(found, name, &net::RemoteEntry::name);
         if (entry != found.end()) known.entry = *entry;
         known_names.insert_or_assign(net::join_path(path, name), std::move(known));
       }
     });
+    looked_up_.with([&](auto& by_path) { by_path[path] = fresh_until; });
     entries.insert(entries.end(), found.begin(), found.end());
   }
   return std::make_shared<RemoteListing>(entries, taken, age_.fresh_until(begin));

@@ -33,8 +33,9 @@ class RemoteListings {
 
   // A listing of the directory, of which the first page has arrived.
   Result<Listing> open(const std::string& path);
-  // A listing of the directory that knows these names.  If the first page of the listing does not
-  // have them all, it has these names only, at a cost that does not depend on the directory's size.
+  // A listing of the directory that knows these names.  It has these names only, at a cost that does
+  // not depend on the directory's size, if they are the first that somebody looks up there, or if
+  // the first page of the listing does not have them all.
   Result<Listing> list_for(const std::string& path, const std::vector<std::string>& names);
   // A listing with the object that SOURCE is as its only entry, under the name `name`.
   Result<Listing> list_single(const std::string& name);
@@ -54,11 +55,23 @@ class RemoteListings {
     std::chrono::steady_clock::time_point taken;
     std::chrono::steady_clock::time_point fresh_until;
   };
+  // The names of a directory that are known, out of those that were asked for.
+  struct Recalled {
+    std::vector<net::RemoteEntry> entries;
+    std::vector<std::string> unknown;
+    std::chrono::steady_clock::time_point taken;
+  };
 
   // A listing that is fresh and has not failed; null if there is none.
   [[nodiscard]] Listing recent(const std::string& path) const;
   Result<Listing> begin_listing(const std::string& path, const ListingCalls::Call& call);
-  Result<Listing> look_up(const std::string& path, const std::vector<std::string>& names);
+  [[nodiscard]] Recalled recall(const std::string& path,
+                                const std::vector<std::string>& names) const;
+  // Whether nobody has looked up names of the directory lately.  The next call gets false.
+  bool is_first_look_up(const std::string& path);
+  // Whether names that nothing knows are worth a page of the directory's listing.
+  bool is_worth_listing(const std::string& path);
+  Result<Listing> look_up(const std::string& path, Recalled recalled);
   // Counts and logs the entries of a directory that are not shown, once for each directory.
   void note_left_out(const std::string& path, const net::LeftOut& unnameable,
                      const net::LeftOut& covered);
@@ -76,6 +89,8 @@ class RemoteListings {
   const ListingAge age_;
   const std::shared_ptr<Listings> listings_ = std::make_shared<Listings>();  // by path
   ListingCalls listing_calls_;
+  // By path, until when the answer to the last look-up of names is used.
+  Guarded<std::unordered_map<std::string, std::chrono::steady_clock::time_point>> looked_up_;
   // The directories whose listing takes more than one request.
   Guarded<std::unordered_set<std::string>> large_;
   // The directories that were listed.

@@ -19,7 +19,9 @@ import numpy
 
 import daemon
 import data
+import frame_writer
 import object_server
+from made_up_keys import MadeUpKeys
 from object_server import BUCKET
 from remote_case import RemoteCase
 
@@ -344,7 +346,8 @@ class Remote(RemoteCase):
         server.put("both", b"an object")
         server.put("both/below", b"in the directory of the same name")
         with self.mount_s3(server) as mount:
-            os.stat(mount.path("k39"))  # the first lookup sees that the directory is large
+            for name in ("k39", "k38"):  # the second lookup sees that the directory is large
+                os.stat(mount.path(name))
             for name, most in (("k07", 3), ("none", 3), ("none.npy", 4), ("both", 3), ("frame", 4), ("array.npy", 5)):
                 with self.subTest(name):
                     server.clear_ledger()
@@ -364,6 +367,26 @@ class Remote(RemoteCase):
                 self.assertEqual((listed.st_ino, listed.st_size, listed.st_mtime_ns, listed.st_mode),
                                  (stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_mode), name)
 
+    def test_the_first_lookup_in_a_directory_does_not_list_it(self):
+        keys = MadeUpKeys((3, 5000), frame_writer.plain_frame(self.text), ".b2frame")
+        server = keys.serve()
+        self.addCleanup(server.stop)
+        with self.mount_s3(server) as mount:
+            for folder, name, most in (("k000000", "k004999", 4), ("k000001", "none", 3)):
+                with self.subTest(folder):
+                    os.stat(mount.path(folder))
+                    server.clear_ledger()
+                    mount.path(folder, name).exists()
+                    asked = server.requests()
+                    self.assertLessEqual(len(asked), most, asked)
+                    self.assertFalse([one for one in asked if "max-keys=1000" in one.target], asked)
+            # The second one does.
+            server.clear_ledger()
+            for i in range(10):
+                os.stat(mount.path("k000001", f"k{i:06}"))
+            lists = [one for one in server.requests() if not one.range]
+            self.assertEqual(len(lists), 1, lists)
+
     def test_lookups_in_one_directory_at_once(self):
         for i in range(16):
             self.make_frame(b"%d" % i * 100, self.source / f"{i}.b2frame")
@@ -376,8 +399,9 @@ class Remote(RemoteCase):
             for thread in threads:
                 thread.join(daemon.DEADLINE_S)
             self.assertGreaterEqual(server.most_in_flight, 8, server.requests())
-            # One listing serves all of them; a slow machine may need a second one.
-            lists = [request for request in server.requests() if not request.range]
+            # The first one asks for its names.  One listing serves all others; a slow machine may
+            # need a second one.
+            lists = [request for request in server.requests() if "max-keys=1000" in request.target]
             self.assertIn(len(lists), (1, 2), server.requests())
 
     def test_listing_fetches_headers_at_once(self):

@@ -87,8 +87,9 @@ class ObjectStore {
   // and a folder have the same name, it has only the folder.
   Result<FolderEntries> list(const std::string& folder);
   virtual Result<RemoteEntry> stat(const std::string& path) = 0;
-  // The entries of a folder that have one of these names, at a cost that does not depend on the
-  // size of the folder.  All requests are sent at once.
+  // Whether look_up() costs the same at any size of a folder.  Otherwise it lists the folder.
+  [[nodiscard]] virtual bool looks_up_names() const { return false; }
+  // The entries of a folder that have one of these names.  All requests are sent at once.
   virtual Result<std::vector<RemoteEntry>> look_up(const std::string& folder,
                                                    const std::vector<std::string>& names);
   // Opens an object by one request, which also fetches some of its bytes.  Does not wait: the store

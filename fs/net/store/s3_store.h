@@ -35,6 +35,7 @@ class S3Store final : public ObjectStore {
                                           const std::string& continuation,
                                           PageCharge charge) override;
   Result<RemoteEntry> stat(const std::string& path) override;
+  [[nodiscard]] bool looks_up_names() const override { return true; }
   // For each name without the suffix of a frame: HEAD, and a LIST of the keys below it.
   // For all names that differ in such a suffix only: one LIST.
   Result<std::vector<RemoteEntry>> look_up(const std::string& folder,
