@@ -10,7 +10,13 @@
 #include "fs/source/suffixes.h"
 
 namespace framefs::fs {
+
 Expected Folder::expected(const std::string& name) const { return expected_content(name); }
+
+bool Folder::may_be_special(const Item& item) const {
+  const bool may_be_read = item.type == DT_REG || item.type == DT_DIR || item.type == DT_UNKNOWN;
+  return may_be_read && expected(item.name) != Expected::nothing;
+}
 
 Expected DiskFolder::expected(const std::string& name) const {
   if (as_is_ != nullptr && as_is_->covers(path_in(path_, name))) return Expected::nothing;

@@ -75,17 +75,13 @@ class Folder {
   // for each name leaves them all.
   virtual void remove_absent(std::vector<std::string>& /*names*/) const {}
 
-  // Prepares probe() for all entries that may be frames or containers, in the calling thread.  A
-  // folder whose probes wait for a network runs them here, all at once, because the threads that
-  // probe afterwards are shared and must not wait.
-  // Errors: system, if the kind of an entry cannot be determined.
-  [[nodiscard]] virtual Status prepare_probes() const { return {}; }
-
   // The descriptor of a directory on disk, which may be an O_PATH one; -1 for other folders.
   [[nodiscard]] virtual int fd() const noexcept { return -1; }
 
   // The content that probe() looks for in an entry of that name.
   [[nodiscard]] virtual Expected expected(const std::string& name) const;
+  // Whether probe() may find something else in an entry than the entry itself.
+  [[nodiscard]] bool may_be_special(const Item& item) const;
 };
 
 // A directory on disk.  Lifetime: `probe` and `names` outlive it.

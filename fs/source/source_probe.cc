@@ -60,41 +60,45 @@ bool hides_acl(const SourceEntry& entry) {
 }  // namespace
 
 std::size_t SourceProbe::KeyHash::operator()(const Key& key) const noexcept {
-  const std::hash<std::uint64_t> hash;
+  // Files that are made one after the other differ in few bits.
+  constexpr std::uint64_t kSpread = 0x9e3779b97f4a7c15ULL;
   const auto& id = key.identity;
-  return hash(id.inode * 0x9e3779b97f4a7c15ULL + id.device) ^
-         hash(static_cast<std::uint64_t>(id.mtime_ns));
+  const auto mixed = (id.inode * kSpread + id.device) ^ static_cast<std::uint64_t>(id.mtime_ns);
+  return static_cast<std::size_t>((mixed * kSpread) >> 17U);
 }
 
 std::optional<FrameSummary> SourceProbe::recall(const Key& key) const {
-  return known_.with([&](const auto& map) {
+  return known_of(key).with([&](const auto& map) {
     const auto at = map.find(key);
     return at == map.end() ? std::nullopt : std::optional(at->second);
   });
 }
 
 void SourceProbe::remember(const Key& key, const FrameSummary& summary) {
-  known_.with([&](auto& map) {
+  known_of(key).with([&](auto& map) {
     if (map.size() >= kMaxFiles) map.clear();
     map.insert_or_assign(key, summary);
   });
 }
 
+FrameSummary SourceProbe::read_summary(const FileReader& file, const struct stat& stat,
+                                       Expected expected) {
+  FrameSummary summary;
+  const bool may_be_kept = age_of(stat).count() > 0;  // before the file is read
+  const auto size = static_cast<std::uint64_t>(stat.st_size);
+  if (size > offset_ || offset_ == 0) {
+    summary = summarise(codec::ByteWindow(file, offset_, size - offset_), expected, limits_);
+  }
+  if (may_be_kept) remember({identity_of(stat), expected}, summary);
+  return summary;
+}
+
 FrameSummary SourceProbe::probe_open(const FileReader& file, const struct stat& stat,
                                      Expected expected) {
-  const Key key{identity_of(stat), expected};
-  auto known = recall(key);
-  if (!known) {
-    known.emplace();
-    const bool may_be_kept = age_of(stat).count() > 0;  // before the file is read
-    const auto size = static_cast<std::uint64_t>(stat.st_size);
-    if (size > offset_ || offset_ == 0) {
-      known = summarise(codec::ByteWindow(file, offset_, size - offset_), expected, limits_);
-    }
-    if (may_be_kept) remember(key, *known);
-  }
+  const auto known = recall({identity_of(stat), expected});
+  const auto summary = known ? *known : read_summary(file, stat, expected);
   if (watcher_) watcher_();
-  return *known;
+  return summary;
 }
 
 auto SourceProbe::unopened(int error) -> Result<Probed> {
@@ -117,7 +121,8 @@ auto SourceProbe::probe_file(int directory, const std::string& name, Expected ex
     const auto now = stat_of(fd.get());
     if (!now) return Probed::same;
     if (file_key(*now) != file_key(entry)) return Probed::replaced;
-    entry.summary = probe_open(FileReader(std::move(fd)), *now, expected);
+    entry.summary = read_summary(FileReader(std::move(fd)), *now, expected);
+    if (watcher_) watcher_();
   }
   // The index of a sparse frame is part of a frame, not a frame of its own.
   if (entry.summary.is_sparse) entry.summary = {};

@@ -2,6 +2,8 @@
 
 #include <sys/stat.h>
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -100,6 +102,8 @@ class SourceProbe {
   };
   std::optional<FrameSummary> recall(const Key& key) const;
   void remember(const Key& key, const FrameSummary& summary);
+  // The content of an open file, which becomes known.
+  FrameSummary read_summary(const FileReader& file, const struct stat& stat, Expected expected);
   // Whether attributes and content are those of one object.  A program may replace the object
   // between two system calls.
   enum class Probed : std::uint8_t { same, replaced };
@@ -112,9 +116,19 @@ class SourceProbe {
   Result<Probed> probe_sparse(int directory, const std::string& name, Expected expected,
                               SourceEntry& entry);
 
-  // The maximum number of remembered files.  At the maximum all are forgotten, which costs one read
-  // per file.
-  static constexpr std::size_t kMaxFiles = 1u << 17;
+  using Known = std::unordered_map<Key, FrameSummary, KeyHash>;
+  // The part of what is remembered that has the key.
+  [[nodiscard]] const Guarded<Known>& known_of(const Key& key) const {
+    return known_[KeyHash{}(key) % kParts];
+  }
+  [[nodiscard]] Guarded<Known>& known_of(const Key& key) { return known_[KeyHash{}(key) % kParts]; }
+
+  // The threads that probe the entries of a directory meet for each of them in one part, rarely in
+  // one of many.
+  static constexpr std::size_t kParts = 32;
+  // The maximum number of remembered files in a part.  At the maximum these are forgotten, which
+  // costs one read per file.
+  static constexpr std::size_t kMaxFiles = (1U << 17) / kParts;
 
   const codec::Limits limits_;
   const std::uint64_t offset_;
@@ -122,7 +136,7 @@ class SourceProbe {
   const AclRule acls_;
   const SourceHandles* const handles_;
   KnownSummaries known_summaries_;  // constant since know()
-  Guarded<std::unordered_map<Key, FrameSummary, KeyHash>> known_;
+  std::array<Guarded<Known>, kParts> known_;
 };
 
 }  // namespace framefs::fs

@@ -1,40 +1,16 @@
 #include "fs/tree/names/name_map.h"
 
-#include <dirent.h>
-
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <climits>
-#include <string_view>
-#include <unordered_map>
 #include <utility>
 
 #include "fs/core/resources/descriptor_shares.h"
 #include "fs/source/suffixes.h"
+#include "fs/tree/names/folder_names.h"
 
 namespace framefs::fs {
 namespace {
-
-unsigned char type_of(ShownAs shown_as, unsigned char source_type) {
-  switch (shown_as) {
-    case ShownAs::itself:
-      return source_type;
-    case ShownAs::frame:
-    case ShownAs::array:
-    case ShownAs::npy:
-      return DT_REG;
-    case ShownAs::container:
-    case ShownAs::single_entry:
-      return DT_DIR;
-  }
-  return DT_UNKNOWN;
-}
-
-bool may_be_special(const Folder& folder, const Folder::Item& item) {
-  const bool may_be_read = item.type == DT_REG || item.type == DT_DIR || item.type == DT_UNKNOWN;
-  return may_be_read && folder.expected(item.name) != Expected::nothing;
-}
 
 // A folder without some of its entries.
 class FolderWithout final : public Folder {
@@ -74,75 +50,6 @@ bool is_absence(const Error& error) { return error.sys == ENOENT || error.sys ==
 
 }  // namespace
 
-std::vector<ShownName> NameMap::wanted(std::string_view name, const FrameSummary& file) const {
-  if (keep_suffix_) return {};
-  return wanted_names(name, file, arrays_);
-}
-
-// `is_taken`: whether another entry has the name or wants it, with a preference.
-template <class Taken>
-std::vector<ShownName> NameMap::names_of(const std::string& source, const FrameSummary& file,
-                                         std::vector<ShownName> wanted_names,
-                                         const Taken& is_taken) const {
-  const auto is_free = [&](const ShownName& shown, Prefers prefers) {
-    // A second name can be longer than the name in SOURCE, and longer than NAME_MAX.
-    return shown.name.size() <= NAME_MAX && !is_taken(shown.name, prefers);
-  };
-  const auto is_won = [&](const ShownName& shown) {
-    return is_free(shown, shown.shown_as == ShownAs::npy ? Prefers::array : Prefers::nothing);
-  };
-  if (!wanted_names.empty() && std::ranges::all_of(wanted_names, is_won)) return wanted_names;
-  auto names = full_names(source, file, arrays_);
-  // An entry always keeps its own name; a second name yields to other entries.
-  std::erase_if(names, [&](const auto& shown) {
-    return shown.name != source && !is_free(shown, Prefers::nothing);
-  });
-  return names;
-}
-
-// All entries of a folder, with the probe results of those that may be special.
-struct NameMap::Classified {
-  struct Special {
-    std::size_t item = 0;  // its index
-    FrameSummary summary;
-    std::vector<ShownName> wanted;
-    std::vector<ShownName> second;  // the full names but its own
-  };
-  std::vector<Folder::Item> items;
-  std::vector<Special> specials;  // in the order of the items
-};
-
-Result<NameMap::Classified> NameMap::classify_all(const Folder& folder) const {
-  Classified all;
-  FRAMEFS_TRY(all.items, folder.items());
-  FRAMEFS_CHECK(folder.prepare_probes());
-  for (std::size_t i = 0; i < all.items.size(); ++i) {
-    if (may_be_special(folder, all.items[i])) all.specials.emplace_back().item = i;
-  }
-  std::atomic<int> shortage{0};  // the errno of a probe
-  const auto probe_special = [&](Classified::Special& special) {
-    const auto& name = all.items[special.item].name;
-    const auto summary = folder.summary(name);
-    // Without its probe, a frame would be listed by its full name.
-    if (!summary && is_shortage(summary.error())) shortage.store(summary.error().sys);
-    if (!summary) return;
-    special.summary = *summary;
-    special.wanted = wanted(name, *summary);
-    for (auto& shown : full_names(name, *summary, arrays_)) {
-      if (shown.name != name) special.second.push_back(std::move(shown));
-    }
-  };
-  // A probe takes a system call or two: distributing probes one by one would cost as much.
-  constexpr std::size_t kAtOnce = 64;
-  const auto count = all.specials.size();
-  pool_.run(count / kAtOnce + 1, [&](std::size_t batch) {
-    const auto end = std::min(count, (batch + 1) * kAtOnce);
-    for (auto i = batch * kAtOnce; i < end; ++i) probe_special(all.specials[i]);
-  });
-  if (const int error = shortage.load(); error != 0) return system_error_of(error, "readdir");
-  return all;
-}
-
 // A listing of a folder whose entries have positions.  An entry is shown under two names at most,
 // each of which has a position.
 class NameMap::ListingByPosition final : public ShownListing {
@@ -180,8 +87,8 @@ Result<std::vector<DirectoryEntry>> NameMap::shown_entries(const Folder& folder,
                                                            const Folder::Item& item) const {
   std::vector<DirectoryEntry> entries;
   if (is_hidden(item.name)) return entries;
-  if (!may_be_special(folder, item)) {
-    entries.push_back({{item.name, ShownAs::itself}, item});
+  if (!folder.may_be_special(item)) {
+    entries.push_back(shown_entry({item.name, ShownAs::itself}, item));
     return entries;
   }
   const auto summary = folder.summary(item.name);
@@ -190,20 +97,19 @@ Result<std::vector<DirectoryEntry>> NameMap::shown_entries(const Folder& folder,
     return std::unexpected(summary.error());
   }
   for (auto& shown : names_in(folder, item.name, summary.value_or(FrameSummary{}))) {
-    const auto type = type_of(shown.shown_as, item.type);
-    entries.push_back({std::move(shown), {item.name, item.inode, type, item.is_costly}});
+    entries.push_back(shown_entry(std::move(shown), item));
   }
   return entries;
 }
 
 Result<std::shared_ptr<const ShownListing>> NameMap::open(const Folder& folder) const {
   if (folder.has_positions()) return std::make_shared<const ListingByPosition>(*this, folder);
-  FRAMEFS_TRY(auto entries, list_at_once(folder));
+  FRAMEFS_TRY(auto entries, name_all(folder, choice_, pool_));
   return std::make_shared<const CompleteListing>(std::move(entries));
 }
 
 Result<std::vector<DirectoryEntry>> NameMap::list(const Folder& folder) const {
-  if (!folder.has_positions()) return list_at_once(folder);
+  if (!folder.has_positions()) return name_all(folder, choice_, pool_);
   const ListingByPosition listing(*this, folder);
   std::vector<DirectoryEntry> entries;
   std::uint64_t at = 0;
@@ -218,57 +124,10 @@ Result<std::vector<DirectoryEntry>> NameMap::list(const Folder& folder) const {
   }
 }
 
-Result<std::vector<DirectoryEntry>> NameMap::list_at_once(const Folder& folder) const {
-  FRAMEFS_TRY(auto all, classify_all(folder));
-  // The number of entries that have or want a name, and of the frames of bytes among them, for each
-  // name that an entry could have besides its own.
-  struct Claims {
-    std::size_t all = 0;
-    std::size_t frames = 0;
-  };
-  std::unordered_map<std::string_view, Claims> claims;
-  claims.reserve(all.specials.size());
-  for (const auto& special : all.specials) {
-    for (const auto& shown : special.wanted) {
-      auto& claim = claims[shown.name];
-      ++claim.all;
-      if (shown.shown_as == ShownAs::frame) ++claim.frames;
-    }
-    for (const auto& shown : special.second) claims.try_emplace(shown.name);
-  }
-  for (const auto& item : all.items) {
-    const auto claim = claims.find(item.name);
-    if (claim != claims.end()) ++claim->second.all;
-  }
-  std::vector<DirectoryEntry> listing;
-  listing.reserve(all.items.size());
-  const Classified::Special ordinary;
-  auto special = all.specials.cbegin();
-  for (std::size_t i = 0; i < all.items.size(); ++i) {
-    auto& item = all.items[i];
-    const bool is_special = special != all.specials.cend() && special->item == i;
-    const auto& probed = is_special ? *special++ : ordinary;
-    if (is_hidden(item.name)) continue;
-    const auto is_taken = [&](const std::string& name, Prefers prefers) {
-      const auto claim = claims.find(name);
-      if (claim == claims.end()) return false;
-      const auto& own = probed.wanted;
-      const bool is_own = std::ranges::find(own, name, &ShownName::name) != own.end();
-      const auto yielding = prefers == Prefers::array ? claim->second.frames : 0;
-      return claim->second.all - yielding > (is_own ? 1U : 0U);
-    };
-    for (auto& shown : names_of(item.name, probed.summary, probed.wanted, is_taken)) {
-      const auto type = type_of(shown.shown_as, item.type);
-      listing.push_back({std::move(shown), {item.name, item.inode, type}});
-    }
-  }
-  return listing;
-}
-
 // The same for one entry: probes only the entries that could conflict with it.
 std::vector<ShownName> NameMap::names_in(const Folder& folder, const std::string& source,
                                          const FrameSummary& file) const {
-  const auto is_taken = [&](const std::string& name, Prefers prefers) {
+  const auto is_taken = [&](const std::string& name, NameChoice::Prefers prefers) {
     auto others = possible_sources(name);
     std::erase(others, source);
     others.insert(others.begin(), name);
@@ -277,13 +136,14 @@ std::vector<ShownName> NameMap::names_in(const Folder& folder, const std::string
       const auto summary = folder.summary(other);
       if (other == name) return summary || !is_absence(summary.error());
       if (!summary) return false;
-      const auto names = wanted(other, *summary);
+      const auto names = choice_.wanted(other, *summary);
       const auto shown = std::ranges::find(names, name, &ShownName::name);
       if (shown == names.end()) return false;
-      return prefers != Prefers::array || shown->shown_as != ShownAs::frame;
+      return prefers != NameChoice::Prefers::array || shown->shown_as != ShownAs::frame;
     });
   };
-  return names_of(source, file, wanted(source, file), is_taken);
+  auto wanted = choice_.wanted(source, file);
+  return choice_.wins(wanted, is_taken) ? wanted : choice_.kept(source, file, is_taken);
 }
 
 Result<NameMap::Found> NameMap::find(const Folder& folder, const std::string& shown_name) const {
@@ -305,7 +165,7 @@ Result<NameMap::Found> NameMap::find(const Folder& folder, const std::string& sh
     if (shown != names.end()) return Found{source, shown->shown_as, *entry};
     // No other entry can be shown under the name of an entry.
     if (source == shown_name) {
-      const auto shown_as = full_names(source, entry->summary, arrays_).front().shown_as;
+      const auto shown_as = full_names(source, entry->summary, choice_.arrays()).front().shown_as;
       return Found{source, shown_as, *entry, false};
     }
   }
@@ -320,8 +180,8 @@ Result<std::string> NameMap::place(const Folder& folder, const Newcomer& newcome
   for (const auto& name : candidates) {
     const auto summary = newcomer.summary(folder.expected(name));
     // Skips a name that would not be shown as asked even if it were alone.
-    const auto alone = wanted(name, summary);
-    const auto full = full_names(name, summary, arrays_);
+    const auto alone = choice_.wanted(name, summary);
+    const auto full = full_names(name, summary, choice_.arrays());
     const auto may_be = [&](const auto& names) {
       return std::ranges::find(names, newcomer.asked) != names.end();
     };

@@ -9,6 +9,7 @@
 
 #include "fs/core/threads/worker_pool.h"
 #include "fs/source/folder.h"
+#include "fs/tree/names/name_choice.h"
 #include "fs/tree/names/shown_listing.h"
 #include "fs/tree/names/shown_names.h"
 
@@ -23,7 +24,7 @@ namespace framefs::fs {
 class NameMap {
  public:
   NameMap(WorkerPool& pool, bool keep_suffix, ArrayViews arrays)
-      : pool_(pool), keep_suffix_(keep_suffix), arrays_(arrays) {}
+      : pool_(pool), choice_(keep_suffix, arrays) {}
 
   // All shown entries of the folder.  Possible frames are probed in parallel.  Errors: system.
   [[nodiscard]] Result<std::vector<DirectoryEntry>> list(const Folder& folder) const;
@@ -57,25 +58,14 @@ class NameMap {
   [[nodiscard]] Result<std::string> place(const Folder& folder, const Newcomer& newcomer) const;
 
  private:
-  // Which of the entries that want a name gets it.
-  enum class Prefers : std::uint8_t { nothing, array };
-  [[nodiscard]] std::vector<ShownName> wanted(std::string_view name,
-                                              const FrameSummary& file) const;
-  template <class Taken>
-  std::vector<ShownName> names_of(const std::string& source, const FrameSummary& file,
-                                  std::vector<ShownName> wanted_names, const Taken& is_taken) const;
-  struct Classified;
-  [[nodiscard]] Result<Classified> classify_all(const Folder& folder) const;
   class ListingByPosition;
-  [[nodiscard]] Result<std::vector<DirectoryEntry>> list_at_once(const Folder& folder) const;
   [[nodiscard]] Result<std::vector<DirectoryEntry>> shown_entries(const Folder& folder,
                                                                   const Folder::Item& item) const;
   [[nodiscard]] std::vector<ShownName> names_in(const Folder& folder, const std::string& source,
                                                 const FrameSummary& file) const;
 
   WorkerPool& pool_;
-  const bool keep_suffix_;
-  const ArrayViews arrays_;
+  const NameChoice choice_;
 };
 
 }  // namespace framefs::fs

@@ -16,6 +16,8 @@ struct DirectoryEntry {
   ShownName shown;
   Folder::Item source;  // its type is the shown type
 };
+// An entry of a folder under one of its names.
+DirectoryEntry shown_entry(ShownName shown, Folder::Item item);
 
 // The entries of a directory as the mount shows them.  Each has a position, which stays while the
 // listing lives.

@@ -1,6 +1,7 @@
 #include "fs/tree/names/shown_names.h"
 
 #include <optional>
+#include <utility>
 
 #include "fs/source/suffixes.h"
 
@@ -32,11 +33,11 @@ bool shows_array(const FrameSummary& file, ArrayViews arrays) {
 
 std::vector<ShownName> wanted_names(std::string_view name, const FrameSummary& file,
                                     ArrayViews arrays) {
-  const auto stem = stripped_name(name);
+  auto stem = stripped_name(name);
   if (!stem) return {};
-  if (file.content == Content::frame) return {{*stem, ShownAs::frame}};
-  if (file.content != Content::array) return {};
   std::vector<ShownName> names;
+  if (file.content == Content::frame) names.push_back({std::move(*stem), ShownAs::frame});
+  if (file.content != Content::array) return names;
   if (shows_array(file, arrays)) names.push_back({*stem, ShownAs::array});
   if (shows_npy(file, arrays)) names.push_back({*stem + std::string(kNpySuffix), ShownAs::npy});
   return names;
@@ -59,6 +60,14 @@ std::vector<ShownName> full_names(std::string_view name, const FrameSummary& fil
   if (!shows_array(file, arrays)) return {{std::move(full), ShownAs::npy}};
   std::vector<ShownName> names{{full, ShownAs::array}};
   if (shows_npy(file, arrays)) names.push_back({full + std::string(kNpySuffix), ShownAs::npy});
+  return names;
+}
+
+std::vector<ShownName> second_names(std::string_view name, const FrameSummary& file,
+                                    ArrayViews arrays) {
+  if (file.content != Content::array) return {};
+  auto names = full_names(name, file, arrays);
+  std::erase_if(names, [name](const ShownName& shown) { return shown.name == name; });
   return names;
 }
 

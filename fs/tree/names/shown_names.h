@@ -43,6 +43,10 @@ std::vector<ShownName> wanted_names(std::string_view name, const FrameSummary& f
 std::vector<ShownName> full_names(std::string_view name, const FrameSummary& file,
                                   ArrayViews arrays);
 
+// The same without its own name.
+std::vector<ShownName> second_names(std::string_view name, const FrameSummary& file,
+                                    ArrayViews arrays);
+
 // The names in SOURCE under which an entry could be shown as `asked`.  Names like `now`, its
 // current name (empty: it has none yet), come first.
 std::vector<std::string> source_names(const ShownName& asked, std::string_view now);
