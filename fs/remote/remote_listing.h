@@ -79,6 +79,8 @@ class RemoteListing {
   // Whether find() knows all about this name.
   [[nodiscard]] bool covers(std::string_view name) const;
 
+  // Asks for the next page, unless it is under way.  Does not wait.
+  void start_ahead();
   // Waits for the first page.
   Status begin() { return advance(0); }
   // Waits for all pages.
@@ -129,7 +131,6 @@ class RemoteListing {
 
   // Waits until there are more than `known` pages, or there will be none.
   Status advance(std::size_t known);
-  void start_ahead();
   [[nodiscard]] std::unique_ptr<net::PageRequest> request_page(const std::string& continuation,
                                                                net::PageCharge charge) const;
   Result<net::ListedPage> fetch(std::unique_ptr<net::PageRequest>& request,

@@ -79,9 +79,10 @@ auto RemoteListings::recent(const std::string& path) const -> Listing {
   return is_usable ? known : nullptr;
 }
 
-auto RemoteListings::open(const std::string& path) -> Result<Listing> {
+auto RemoteListings::open(const std::string& path, const Meanwhile& meanwhile) -> Result<Listing> {
   if (auto known = recent(path)) return known;
-  return listing_calls_.run(path, [&](const auto& call) { return begin_listing(path, call); });
+  return listing_calls_.run(
+      path, [&](const auto& call) { return begin_listing(path, meanwhile, call); });
 }
 
 bool RemoteListings::is_first_look_up(const std::string& path) {
@@ -110,12 +111,17 @@ auto RemoteListings::list_for(const std::string& path, const std::vector<std::st
   if (auto known = recent(path); known && covers_all(known)) return known;
   auto recalled = recall(path, names);
   if (!recalled.unknown.empty() && is_worth_listing(path)) {
-    FRAMEFS_TRY(auto listing, open(path));
+    // Nobody knows yet whether the page has the names.
+    std::optional<Result<Listing>> looked_up;
+    FRAMEFS_TRY(auto listing, open(path, [&] {
+                  if (store_.objects().looks_up_names()) looked_up = look_up(path, recalled);
+                }));
     if (covers_all(listing)) return listing;
     large_.with([&](auto& large) {
       if (large.size() >= kMaxListings) large.clear();
       large.insert(path);
     });
+    if (looked_up) return std::move(*looked_up);
   }
   return look_up(path, std::move(recalled));
 }
@@ -136,8 +142,8 @@ void RemoteListings::note_left_out(const std::string& path, const net::LeftOut& 
   }
 }
 
-auto RemoteListings::begin_listing(const std::string& path, const ListingCalls::Call& call)
-    -> Result<Listing> {
+auto RemoteListings::begin_listing(const std::string& path, const Meanwhile& meanwhile,
+                                   const ListingCalls::Call& call) -> Result<Listing> {
   // Another call may have ended just before this one began.
   if (auto known = recent(path)) return known;
   auto listing = std::make_shared<RemoteListing>(
@@ -148,6 +154,8 @@ auto RemoteListings::begin_listing(const std::string& path, const ListingCalls::
                           const auto& covered) { note_left_out(path, unnameable, covered); },
           .failed = [this,
                      path](const Error& error) { log_.failure(store_.name_of(path), error); }});
+  listing->start_ahead();
+  meanwhile();
   FRAMEFS_CHECK(listing->begin());
   for (const auto& entry : listing->take_heads()) {
     probes_.learn(net::join_path(path, entry.name), entry);

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -32,10 +33,10 @@ class RemoteListings {
   RemoteListings(RemoteStore& store, const MountOptions& options, RemoteProbes& probes, Log& log);
 
   // A listing of the directory, of which the first page has arrived.
-  Result<Listing> open(const std::string& path);
+  Result<Listing> open(const std::string& path) { return open(path, [] {}); }
   // A listing of the directory that knows these names.  It has these names only, at a cost that does
   // not depend on the directory's size, if they are the first that somebody looks up there, or if
-  // the first page of the listing does not have them all.
+  // the first page of the listing does not have them all.  Waits for one round trip.
   Result<Listing> list_for(const std::string& path, const std::vector<std::string>& names);
   // A listing with the object that SOURCE is as its only entry, under the name `name`.
   Result<Listing> list_single(const std::string& name);
@@ -64,7 +65,12 @@ class RemoteListings {
 
   // A listing that is fresh and has not failed; null if there is none.
   [[nodiscard]] Listing recent(const std::string& path) const;
-  Result<Listing> begin_listing(const std::string& path, const ListingCalls::Call& call);
+  // The same; `meanwhile` runs while the first page is under way, if no other thread has asked for
+  // it already.
+  using Meanwhile = std::function<void()>;
+  Result<Listing> open(const std::string& path, const Meanwhile& meanwhile);
+  Result<Listing> begin_listing(const std::string& path, const Meanwhile& meanwhile,
+                                const ListingCalls::Call& call);
   [[nodiscard]] Recalled recall(const std::string& path,
                                 const std::vector<std::string>& names) const;
   // Whether nobody has looked up names of the directory lately.  The next call gets false.
