@@ -81,8 +81,8 @@ auto RemoteListings::recent(const std::string& path) const -> Listing {
 
 auto RemoteListings::open(const std::string& path, const Meanwhile& meanwhile) -> Result<Listing> {
   if (auto known = recent(path)) return known;
-  return listing_calls_.run(
-      path, [&](const auto& call) { return begin_listing(path, meanwhile, call); });
+  return listing_calls_.run(path,
+                            [&](const auto& call) { return begin_listing(path, meanwhile, call); });
 }
 
 bool RemoteListings::is_first_look_up(const std::string& path) {

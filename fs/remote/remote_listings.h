@@ -33,7 +33,9 @@ class RemoteListings {
   RemoteListings(RemoteStore& store, const MountOptions& options, RemoteProbes& probes, Log& log);
 
   // A listing of the directory, of which the first page has arrived.
-  Result<Listing> open(const std::string& path) { return open(path, [] {}); }
+  Result<Listing> open(const std::string& path) {
+    return open(path, [] {});
+  }
   // A listing of the directory that knows these names.  It has these names only, at a cost that does
   // not depend on the directory's size, if they are the first that somebody looks up there, or if
   // the first page of the listing does not have them all.  Waits for one round trip.
