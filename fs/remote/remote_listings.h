@@ -36,9 +36,9 @@ class RemoteListings {
   Result<Listing> open(const std::string& path) {
     return open(path, [] {});
   }
-  // A listing of the directory that knows these names.  It has these names only, at a cost that does
-  // not depend on the directory's size, if they are the first that somebody looks up there, or if
-  // the first page of the listing does not have them all.  Waits for one round trip.
+  // A listing of the directory that knows these names.  Waits for one round trip.  It has these
+  // names only, at a cost that does not depend on the directory's size, if they are the first that
+  // somebody looks up there, or if the first page of the listing does not have them all.
   Result<Listing> list_for(const std::string& path, const std::vector<std::string>& names);
   // A listing with the object that SOURCE is as its only entry, under the name `name`.
   Result<Listing> list_single(const std::string& name);

@@ -137,7 +137,7 @@ class AsIs(MountCase):
             (repository / "tests/fixtures/a.b2frame").write_bytes(self.frame)
             for arguments in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "frames"]):
                 self.tool(*git, *arguments, cwd=repository)
-        with self.mount("--as-is", "*/fixtures/*", "--as-is", "*/corpus/*") as mount:
+        with self.mount("--as-is", "*/fixtures/*") as mount:
             self.tool(*git, "clone", "-q", f"file://{repository}", mount.path("clone"))
             for arguments in (["status", "--porcelain"], ["fsck", "--full"]):
                 result = self.tool(*git, *arguments, cwd=mount.path("clone"))
