@@ -85,22 +85,17 @@ auto RemoteListings::open(const std::string& path, const Meanwhile& meanwhile) -
                             [&](const auto& call) { return begin_listing(path, meanwhile, call); });
 }
 
-bool RemoteListings::is_first_look_up(const std::string& path) {
+bool RemoteListings::is_worth_listing(const std::string& path) {
+  if (!store_.objects().looks_up_names()) return true;
   const auto now = Clock::now();
   return looked_up_.with([&](auto& by_path) {
     if (by_path.size() >= kMaxListings) by_path.clear();
-    const auto [known, is_new] = by_path.try_emplace(path, age_.fresh_until(now));
-    if (is_new) return true;
-    if (known->second >= now) return false;
-    known->second = age_.fresh_until(now);
-    return true;
+    auto& known = by_path[path];
+    // A program that looks at one name of a directory often looks at no other.
+    const bool is_first = known.fresh_until < now;
+    if (is_first) known.fresh_until = age_.fresh_until(now);
+    return !is_first && !known.is_large;
   });
-}
-
-bool RemoteListings::is_worth_listing(const std::string& path) {
-  if (large_.with([&](const auto& large) { return large.contains(path); })) return false;
-  // A program that looks at one name of a directory often looks at no other.
-  return !store_.objects().looks_up_names() || !is_first_look_up(path);
 }
 
 auto RemoteListings::list_for(const std::string& path, const std::vector<std::string>& names)
@@ -117,10 +112,7 @@ auto RemoteListings::list_for(const std::string& path, const std::vector<std::st
                   if (store_.objects().looks_up_names()) looked_up = look_up(path, recalled);
                 }));
     if (covers_all(listing)) return listing;
-    large_.with([&](auto& large) {
-      if (large.size() >= kMaxListings) large.clear();
-      large.insert(path);
-    });
+    looked_up_.with([&](auto& by_path) { by_path[path].is_large = true; });
     if (looked_up) return std::move(*looked_up);
   }
   return look_up(path, std::move(recalled));
@@ -210,7 +202,7 @@ auto RemoteListings::look_up(const std::string& path, Recalled recalled) -> Resu
         known_names.insert_or_assign(net::join_path(path, name), std::move(known));
       }
     });
-    looked_up_.with([&](auto& by_path) { by_path[path] = fresh_until; });
+    looked_up_.with([&](auto& by_path) { by_path[path].fresh_until = fresh_until; });
     entries.insert(entries.end(), found.begin(), found.end());
   }
   return std::make_shared<RemoteListing>(entries, taken, age_.fresh_until(begin));

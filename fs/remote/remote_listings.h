@@ -58,6 +58,11 @@ class RemoteListings {
     std::chrono::steady_clock::time_point taken;
     std::chrono::steady_clock::time_point fresh_until;
   };
+  // A directory of which names were looked up.
+  struct LookedUp {
+    std::chrono::steady_clock::time_point fresh_until;  // the answer to the last look-up
+    bool is_large = false;                              // its listing takes more than one request
+  };
   // The names of a directory that are known, out of those that were asked for.
   struct Recalled {
     std::vector<net::RemoteEntry> entries;
@@ -75,9 +80,8 @@ class RemoteListings {
                                 const ListingCalls::Call& call);
   [[nodiscard]] Recalled recall(const std::string& path,
                                 const std::vector<std::string>& names) const;
-  // Whether nobody has looked up names of the directory lately.  The next call gets false.
-  bool is_first_look_up(const std::string& path);
-  // Whether names that nothing knows are worth a page of the directory's listing.
+  // Whether names that nothing knows are worth a page of the directory's listing.  Notes that they
+  // are looked up.
   bool is_worth_listing(const std::string& path);
   Result<Listing> look_up(const std::string& path, Recalled recalled);
   // Counts and logs the entries of a directory that are not shown, once for each directory.
@@ -97,10 +101,7 @@ class RemoteListings {
   const ListingAge age_;
   const std::shared_ptr<Listings> listings_ = std::make_shared<Listings>();  // by path
   ListingCalls listing_calls_;
-  // By path, until when the answer to the last look-up of names is used.
-  Guarded<std::unordered_map<std::string, std::chrono::steady_clock::time_point>> looked_up_;
-  // The directories whose listing takes more than one request.
-  Guarded<std::unordered_set<std::string>> large_;
+  Guarded<std::unordered_map<std::string, LookedUp>> looked_up_;  // by path
   // The directories that were listed.
   Guarded<std::unordered_set<std::string>> listed_;
   // The directories of which some entries are not shown, and which the log has named.

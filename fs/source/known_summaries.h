@@ -35,16 +35,7 @@ class KnownSummaries {
                                                  const struct stat& st) const;
 
  private:
-  [[nodiscard]] std::size_t range_of(std::uint64_t path_hash) const {
-    return path_hash >> (kHashBits - range_bits_);
-  }
-
-  static constexpr unsigned kHashBits = 64;
-
   std::vector<File> files_;  // by their hashes
-  // Hashes are spread evenly: all of one range of values are few.  A range has about one file.
-  unsigned range_bits_ = 1;
-  std::vector<std::uint32_t> begins_;  // the first file of each range, and the end of the last
 };
 
 }  // namespace framefs::fs

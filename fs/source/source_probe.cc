@@ -68,14 +68,14 @@ std::size_t SourceProbe::KeyHash::operator()(const Key& key) const noexcept {
 }
 
 std::optional<FrameSummary> SourceProbe::recall(const Key& key) const {
-  return known_of(key).with([&](const auto& map) {
+  return known_[shard_of(key)].with([&](const auto& map) {
     const auto at = map.find(key);
     return at == map.end() ? std::nullopt : std::optional(at->second);
   });
 }
 
 void SourceProbe::remember(const Key& key, const FrameSummary& summary) {
-  known_of(key).with([&](auto& map) {
+  known_[shard_of(key)].with([&](auto& map) {
     if (map.size() >= kMaxFiles) map.clear();
     map.insert_or_assign(key, summary);
   });

@@ -116,19 +116,13 @@ class SourceProbe {
   Result<Probed> probe_sparse(int directory, const std::string& name, Expected expected,
                               SourceEntry& entry);
 
-  using Known = std::unordered_map<Key, FrameSummary, KeyHash>;
-  // The part of what is remembered that has the key.
-  [[nodiscard]] const Guarded<Known>& known_of(const Key& key) const {
-    return known_[KeyHash{}(key) % kParts];
-  }
-  [[nodiscard]] Guarded<Known>& known_of(const Key& key) { return known_[KeyHash{}(key) % kParts]; }
+  static std::size_t shard_of(const Key& key) { return KeyHash{}(key) % kShards; }
 
-  // The threads that probe the entries of a directory meet for each of them in one part, rarely in
-  // one of many.
-  static constexpr std::size_t kParts = 32;
-  // The maximum number of remembered files in a part.  At the maximum these are forgotten, which
+  // With one lock, the threads that probe the entries of a directory would wait for each other.
+  static constexpr std::size_t kShards = 32;
+  // The maximum number of remembered files in a shard.  At the maximum these are forgotten, which
   // costs one read per file.
-  static constexpr std::size_t kMaxFiles = (1U << 17) / kParts;
+  static constexpr std::size_t kMaxFiles = (1U << 17) / kShards;
 
   const codec::Limits limits_;
   const std::uint64_t offset_;
@@ -136,7 +130,7 @@ class SourceProbe {
   const AclRule acls_;
   const SourceHandles* const handles_;
   KnownSummaries known_summaries_;  // constant since know()
-  std::array<Guarded<Known>, kParts> known_;
+  std::array<Guarded<std::unordered_map<Key, FrameSummary, KeyHash>>, kShards> known_;
 };
 
 }  // namespace framefs::fs

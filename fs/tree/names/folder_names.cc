@@ -5,11 +5,12 @@
 #include <cstddef>
 #include <functional>
 #include <string>
+#include <string_view>
+#include <unordered_map>
 #include <utility>
 
 #include "fs/core/resources/descriptor_shares.h"
 #include "fs/source/suffixes.h"
-#include "fs/tree/names/name_claims.h"
 
 namespace framefs::fs {
 namespace {
@@ -25,6 +26,13 @@ struct Special {
   bool wins = false;              // it gets the names that it wants
   std::vector<ShownName> kept;    // those that it gets otherwise
 };
+
+// How many entries have or want a name.
+struct Claim {
+  std::size_t entries = 0;
+  std::size_t frames = 0;  // those that want to be frames of bytes
+};
+using Claims = std::unordered_map<std::string_view, Claim>;
 
 // Calls body(i) for 0 <= i < count.  To hand over each of them would take as long as the system
 // call or two that a call makes.
@@ -60,35 +68,34 @@ Result<std::vector<Special>> probe_all(const Folder& folder, const std::vector<I
   return specials;
 }
 
-// Counts the entries that have or want a name, for each name that one could have besides its own.
-NameClaims claims_of(const std::vector<Item>& items, const std::vector<Special>& specials) {
-  std::size_t names = 0;
-  for (const auto& special : specials) names += special.wanted.size() + special.second.size();
-  NameClaims claims(names);
+// The claims to each name that an entry could have besides its own.
+Claims claims_of(const std::vector<Item>& items, const std::vector<Special>& specials) {
+  Claims claims;
+  claims.reserve(specials.size());
   for (const auto& special : specials) {
     for (const auto& shown : special.wanted) {
-      auto& claim = claims.claim(shown.name);
+      auto& claim = claims[shown.name];
       ++claim.entries;
       if (shown.shown_as == ShownAs::frame) ++claim.frames;
     }
-    for (const auto& shown : special.second) claims.claim(shown.name);
+    for (const auto& shown : special.second) claims.try_emplace(shown.name);
   }
-  if (names == 0) return claims;
   for (const auto& item : items) {
-    if (auto* const claim = claims.find(item.name)) ++claim->entries;
+    const auto claim = claims.find(item.name);
+    if (claim != claims.end()) ++claim->second.entries;
   }
   return claims;
 }
 
 void choose(Special& special, const std::string& name, const NameChoice& choice,
-            const NameClaims& claims) {
+            const Claims& claims) {
   const auto is_taken = [&](const std::string& asked, NameChoice::Prefers prefers) {
-    const auto* const claim = claims.find(asked);
-    if (claim == nullptr) return false;
+    const auto claim = claims.find(asked);
+    if (claim == claims.end()) return false;
     const auto& own = special.wanted;
     const bool is_own = std::ranges::find(own, asked, &ShownName::name) != own.end();
-    const auto yielding = prefers == NameChoice::Prefers::array ? claim->frames : 0;
-    return claim->entries - yielding > (is_own ? 1U : 0U);
+    const auto yielding = prefers == NameChoice::Prefers::array ? claim->second.frames : 0;
+    return claim->second.entries - yielding > (is_own ? 1U : 0U);
   };
   special.wins = choice.wins(special.wanted, is_taken);
   if (!special.wins) special.kept = choice.kept(name, special.summary, is_taken);
