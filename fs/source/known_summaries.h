@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
-#include <vector>
+#include <unordered_map>
 
 #include "fs/source/frame_summary.h"
 
@@ -17,17 +17,15 @@ namespace framefs::fs {
 class KnownSummaries {
  public:
   struct File {
-    // Two paths with one hash would need files of one size and one time to be taken for each other.
-    std::uint64_t path_hash = 0;
     std::uint64_t size = 0;
     std::int64_t mtime_ns = 0;
     FrameSummary summary;
   };
-  static File file(std::string_view path, std::uint64_t size, std::int64_t mtime_ns,
-                   const FrameSummary& summary);
 
-  KnownSummaries() = default;
-  explicit KnownSummaries(std::vector<File> files);
+  // To be called before any other thread uses the object.
+  void add(std::string_view path, const File& file);
+
+  [[nodiscard]] bool is_empty() const noexcept { return files_.empty(); }
 
   // The content of the file at `path` in SOURCE, whose attributes are `st`.  Empty if its size or
   // its time differs.
@@ -35,7 +33,9 @@ class KnownSummaries {
                                                  const struct stat& st) const;
 
  private:
-  std::vector<File> files_;  // by their hashes
+  // By the hashes of their paths: two paths with one hash would need files of one size and one time
+  // to be taken for each other.
+  std::unordered_map<std::uint64_t, File> files_;
 };
 
 }  // namespace framefs::fs

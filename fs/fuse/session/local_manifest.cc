@@ -7,7 +7,6 @@
 #include <span>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include <fmt/core.h>
 
@@ -21,16 +20,14 @@
 namespace framefs::fuse {
 namespace {
 
-using Files = std::vector<fs::KnownSummaries::File>;
-
-codec::Result<Files> known_files(fs::UniqueFd fd, const codec::Limits& limits) {
+codec::Result<fs::KnownSummaries> known_files(fs::UniqueFd fd, const codec::Limits& limits) {
   FRAMEFS_TRY(const auto st, fs::stat_of(fd.get()));
   const auto size = static_cast<std::uint64_t>(st.st_size);
   if (!S_ISREG(st.st_mode)) return codec::fail(fs::Errc::bad_field, "manifest");
   FRAMEFS_CHECK(net::check_manifest_bytes(size));
   std::string text(size, '\0');
   FRAMEFS_CHECK(fs::FileReader(std::move(fd)).read_at(0, std::as_writable_bytes(std::span(text))));
-  Files files;
+  fs::KnownSummaries files;
   const auto take = [&](const net::ManifestFile& listed) -> codec::Status {
     const auto& [path, entry] = listed;
     if (!entry.head) return {};
@@ -38,7 +35,7 @@ codec::Result<Files> known_files(fs::UniqueFd fd, const codec::Limits& limits) {
     const auto expected = fs::expected_content(fs::name_part(path));
     const auto summary = fs::summarise(head, expected, limits);
     if (head.is_short()) return {};
-    files.push_back(fs::KnownSummaries::file(path, entry.size, entry.mtime_ns, summary));
+    files.add(path, {.size = entry.size, .mtime_ns = entry.mtime_ns, .summary = summary});
     return {};
   };
   FRAMEFS_CHECK(net::parse_manifest(text, take));
@@ -54,7 +51,7 @@ fs::KnownSummaries read_local_manifest(const fs::SourceRoot& source, const codec
   auto fd = source.open(net::kManifestName, O_RDONLY | O_NOFOLLOW);
   if (!fd && fd.error().sys == ENOENT) return {};
   auto files = fd ? known_files(std::move(*fd), limits) : std::unexpected(fd.error());
-  if (files) return fs::KnownSummaries(std::move(*files));
+  if (files) return std::move(*files);
   log.warn(fmt::format("{} is not used: {}", net::kManifestName, fs::describe(files.error())));
   return {};
 }

@@ -3,8 +3,6 @@
 #include <sys/stat.h>
 
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "tests/support/catch.h"
 
@@ -21,12 +19,12 @@ struct stat stat_of(std::size_t size, long mtime_s) {
 }
 
 KnownSummaries made(std::size_t count) {
-  std::vector<KnownSummaries::File> files;
+  KnownSummaries files;
   for (std::size_t i = 0; i < count; ++i) {
     const FrameSummary summary{.content = i % 2 == 0 ? Content::frame : Content::array};
-    files.push_back(KnownSummaries::file(path_of(i), i, 1'000'000'000, summary));
+    files.add(path_of(i), {.size = i, .mtime_ns = 1'000'000'000, .summary = summary});
   }
-  return KnownSummaries(std::move(files));
+  return files;
 }
 
 }  // namespace
