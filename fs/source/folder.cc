@@ -23,6 +23,12 @@ Expected DiskFolder::expected(const std::string& name) const {
   return expected_content(name);
 }
 
+Result<FrameSummary> DiskFolder::summary_of(const Item& item) const {
+  if (item.type != DT_REG) return summary(item.name);
+  return probe_.summary_of_file(directory_.get(), item.name, expected(item.name),
+                                path_in(path_, item.name));
+}
+
 Result<std::vector<Folder::Item>> DiskFolder::items() const {
   return directory_items(directory_.get());
 }

@@ -54,6 +54,11 @@ class Folder {
     return entry.summary;
   }
 
+  // The same for an entry that was listed just now.
+  [[nodiscard]] virtual Result<FrameSummary> summary_of(const Item& item) const {
+    return summary(item.name);
+  }
+
   // Whether entries have positions that stay while the folder lives: a server may list millions, in
   // many answers.  Then no later entry changes how the entry at a position is shown.
   [[nodiscard]] virtual bool has_positions() const noexcept { return false; }
@@ -104,6 +109,7 @@ class DiskFolder final : public Folder {
   [[nodiscard]] Result<SourceEntry> probe(const std::string& name) const override {
     return probe_.probe_as(directory_.get(), name, expected(name), nullptr, path_in(path_, name));
   }
+  [[nodiscard]] Result<FrameSummary> summary_of(const Item& item) const override;
   [[nodiscard]] Expected expected(const std::string& name) const override;
   void remove_absent(std::vector<std::string>& names) const override {
     if (names_ != nullptr) names_->remove_absent(directory_.get(), key_, names);

@@ -74,11 +74,16 @@ std::optional<FrameSummary> SourceProbe::recall(const Key& key) const {
   });
 }
 
-void SourceProbe::remember(const Key& key, const FrameSummary& summary) {
-  known_[shard_of(key)].with([&](auto& map) {
+bool SourceProbe::remember(const Key& key, const FrameSummary& summary) {
+  return known_[shard_of(key)].with([&](auto& map) {
     if (map.size() >= kMaxFiles) map.clear();
-    map.insert_or_assign(key, summary);
+    return !map.insert_or_assign(key, summary).second;
   });
+}
+
+void SourceProbe::note_known(bool is_known) {
+  if (is_known == are_files_known_.load(std::memory_order_relaxed)) return;
+  are_files_known_.store(is_known, std::memory_order_relaxed);
 }
 
 FrameSummary SourceProbe::read_summary(const FileReader& file, const struct stat& stat,
@@ -89,7 +94,7 @@ FrameSummary SourceProbe::read_summary(const FileReader& file, const struct stat
   if (size > offset_ || offset_ == 0) {
     summary = summarise(codec::ByteWindow(file, offset_, size - offset_), expected, limits_);
   }
-  if (may_be_kept) remember({identity_of(stat), expected}, summary);
+  if (may_be_kept) note_known(remember({identity_of(stat), expected}, summary));
   return summary;
 }
 
@@ -109,12 +114,12 @@ auto SourceProbe::unopened(int error) -> Result<Probed> {
 
 auto SourceProbe::probe_file(int directory, const std::string& name, Expected expected,
                              std::string_view path, SourceEntry& entry) -> Result<Probed> {
+  auto known = recall({identity_of(entry.stat), expected});
   const bool is_usual = expected == expected_content(name);
-  if (const auto known = recall({identity_of(entry.stat), expected})) {
+  if (!known && is_usual) known = known_summaries_.find(path, entry.stat);
+  note_known(known.has_value());
+  if (known) {
     entry.summary = *known;
-  } else if (const auto listed =
-                 is_usual ? known_summaries_.find(path, entry.stat) : std::nullopt) {
-    entry.summary = *listed;
   } else {
     auto fd = open_quietly(directory, name.c_str(), kFileFlags);
     if (!fd) return unopened(errno);
@@ -216,6 +221,25 @@ Result<SourceEntry> SourceProbe::probe_as(int directory, const std::string& name
     if (probed == Probed::same) return entry;
   }
   return system_error_of(ESTALE, "an entry that is replaced again and again");
+}
+
+// If the file has to be opened anyway, its attributes need not be looked up before: that makes four
+// system calls instead of five.
+Result<FrameSummary> SourceProbe::summary_of_file(int directory, const std::string& name,
+                                                  Expected expected, std::string_view path) {
+  const bool is_probably_known =
+      !known_summaries_.is_empty() || are_files_known_.load(std::memory_order_relaxed);
+  if (!is_probably_known) {
+    auto fd = open_quietly(directory, name.c_str(), kFileFlags);
+    const auto now = fd ? stat_of(fd.get()) : system_error("open");
+    if (now && S_ISREG(now->st_mode)) {
+      const auto summary = read_summary(FileReader(std::move(fd)), *now, expected);
+      if (watcher_) watcher_();
+      return summary.is_sparse ? FrameSummary{} : summary;
+    }
+  }
+  FRAMEFS_TRY(const auto entry, probe_as(directory, name, expected, nullptr, path));
+  return entry.summary;
 }
 
 }  // namespace framefs::fs

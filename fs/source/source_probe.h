@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -72,6 +73,11 @@ class SourceProbe {
   Result<SourceEntry> probe_as(int directory, const std::string& name, Expected expected,
                                const FrameSummary* known = nullptr, std::string_view path = {});
 
+  // The content alone of an entry that was a regular file when it was listed.
+  // Errors: as probe_as().
+  Result<FrameSummary> summary_of_file(int directory, const std::string& name, Expected expected,
+                                       std::string_view path);
+
   // From now on, trusts the summaries.  Must be called before any other thread uses the probe.
   void know(KnownSummaries summaries) { known_summaries_ = std::move(summaries); }
 
@@ -101,7 +107,9 @@ class SourceProbe {
     std::size_t operator()(const Key& key) const noexcept;
   };
   std::optional<FrameSummary> recall(const Key& key) const;
-  void remember(const Key& key, const FrameSummary& summary);
+  // Returns whether the content was known before.
+  bool remember(const Key& key, const FrameSummary& summary);
+  void note_known(bool is_known);
   // The content of an open file, which becomes known.
   FrameSummary read_summary(const FileReader& file, const struct stat& stat, Expected expected);
   // Whether attributes and content are those of one object.  A program may replace the object
@@ -130,6 +138,8 @@ class SourceProbe {
   const AclRule acls_;
   const SourceHandles* const handles_;
   KnownSummaries known_summaries_;  // constant since know()
+  // Whether the file that was probed last was known.  No other data depends on it.
+  std::atomic<bool> are_files_known_{false};
   std::array<Guarded<std::unordered_map<Key, FrameSummary, KeyHash>>, kShards> known_;
 };
 

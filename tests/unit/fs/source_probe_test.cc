@@ -350,6 +350,44 @@ TEST_CASE("source_probe: a file in a known state is not read again", "[fs][sourc
   CHECK(nbytes(Expected::array) == 1200);
 }
 
+TEST_CASE("source_probe: of a listed file, the content alone is found",
+          "[fs][source_probe][unit]") {
+  const OpenFolder folder;
+  folder.temp.write("x.b2", test::small_frame(100));
+  folder.temp.write("text.b2", "b2f");
+  folder.temp.write("unreadable.b2", test::small_frame(100));
+  REQUIRE(::chmod(folder.path("unreadable.b2").c_str(), 0) == 0);
+  REQUIRE(::mkfifo(folder.path("fifo.b2").c_str(), 0600) == 0);
+  stdfs::create_directory(folder.path("folder.b2"));
+  stdfs::create_symlink("x.b2", folder.path("link.b2"));
+  test::write_sparse_frame(folder.path("sparse.b2"), test::small_sparse_frame(70));
+  SourceProbe probe(kLimits);
+  const auto content = [&](const std::string& name) {
+    const auto summary = probe.summary_of_file(folder.fd.get(), name, expected_content(name), name);
+    const auto entry = probe.probe(folder.fd.get(), name);
+    REQUIRE(summary.has_value() == entry.has_value());
+    if (!entry) return std::string(summary.error().sys == ENOENT ? "absent" : "failed");
+    CHECK(summary->nbytes == entry->summary.nbytes);
+    CHECK(summary->content == entry->summary.content);
+    return std::string(summary->content == Content::frame ? "frame" : "other");
+  };
+  // Nothing is known; then the files are known; then they are other files under the same names.
+  for (int round = 0; round < 2; ++round) {
+    CHECK(content("x.b2") == "frame");
+    CHECK(content("text.b2") == "other");
+    CHECK(content("unreadable.b2") == (::geteuid() == 0 ? "frame" : "other"));
+    CHECK(content("fifo.b2") == "other");
+    CHECK(content("folder.b2") == "other");
+    CHECK(content("link.b2") == "other");
+    CHECK(content("sparse.b2") == "frame");
+    CHECK(content("none.b2") == "absent");
+  }
+  folder.temp.write("x.b2", "no frame");
+  folder.temp.write("text.b2", test::small_frame(50));
+  CHECK(content("x.b2") == "other");
+  CHECK(content("text.b2") == "frame");
+}
+
 TEST_CASE("source_probe: many threads find the same", "[fs][source_probe][race]") {
   const OpenFolder folder;
   for (std::size_t i = 0; i < 20; ++i) {
