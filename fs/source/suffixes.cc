@@ -2,11 +2,11 @@
 
 namespace framefs::fs {
 
-std::optional<std::string> stem_of(std::string_view name, std::string_view suffix) {
+std::optional<std::string_view> stem_of(std::string_view name, std::string_view suffix) {
   if (!name.ends_with(suffix)) return std::nullopt;
   const auto stem = name.substr(0, name.size() - suffix.size());
   if (stem.empty() || stem == "." || stem == "..") return std::nullopt;
-  return std::string(stem);
+  return stem;
 }
 
 Expected expected_content(std::string_view name) {

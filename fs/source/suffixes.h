@@ -2,7 +2,6 @@
 
 #include <array>
 #include <optional>
-#include <string>
 #include <string_view>
 
 #include "fs/source/frame_summary.h"
@@ -25,8 +24,8 @@ inline constexpr std::array<Suffix, 7> kSuffixes = {{{".b2frame", Expected::fram
 // The suffix of an array's NumPy file in the mount.
 inline constexpr std::string_view kNpySuffix = ".npy";
 
-// `name` without `suffix`, if the rest is a valid name.
-std::optional<std::string> stem_of(std::string_view name, std::string_view suffix);
+// `name` without `suffix`, if the rest is a valid name.  Lifetime: that of `name`.
+std::optional<std::string_view> stem_of(std::string_view name, std::string_view suffix);
 
 // The content that a file of that name may have.
 Expected expected_content(std::string_view name);

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "fs/core/mount_options.h"
+#include "fs/core/threads/task_threads.h"
 #include "fs/source/as_is_names.h"
 #include "fs/source/directory_names.h"
 #include "fs/source/source_handles.h"
@@ -50,6 +51,7 @@ class NodeCore {
   // Self-synchronised.
   SourceProbe probe_;
   DirectoryNames directory_names_;
+  TaskThreads namers_;
   const NameMap names_;
   NodeLocator locator_;
   const OpenContainers containers_;

@@ -10,10 +10,10 @@ std::optional<ArrayCandidates::Rule> ArrayCandidates::rule_for(const Node& node)
   const auto path = locator_.nodes().path_of(node);
   const auto stem = [&]() -> std::optional<std::string> {
     for (const auto& suffix : kSuffixes) {
-      auto rest = stem_of(path, suffix.text);
+      const auto rest = stem_of(path, suffix.text);
       if (!rest) continue;
-      if (node.key.shown_as == ShownAs::npy) return *rest + std::string(kNpySuffix);
-      return rest;
+      const bool is_npy = node.key.shown_as == ShownAs::npy;
+      return std::string(*rest).append(is_npy ? kNpySuffix : "");
     }
     return std::nullopt;
   }();

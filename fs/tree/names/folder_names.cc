@@ -2,29 +2,25 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstddef>
 #include <functional>
+#include <iterator>
 #include <string>
 #include <string_view>
-#include <unordered_map>
-#include <utility>
 
 #include "fs/core/resources/descriptor_shares.h"
 #include "fs/source/suffixes.h"
+#include "fs/tree/names/name_counts.h"
 
 namespace framefs::fs {
 namespace {
 
 using Item = Folder::Item;
 
-// An entry that may be shown under another name than its own.
-struct Special {
-  std::size_t item = 0;  // its index
+// An entry that another one may keep from its names.
+struct Rival {
   FrameSummary summary;
   std::vector<ShownName> wanted;
   std::vector<ShownName> second;  // see second_names()
-  bool wins = false;              // it gets the names that it wants
-  std::vector<ShownName> kept;    // those that it gets otherwise
 };
 
 // How many entries have or want a name.
@@ -34,51 +30,44 @@ struct Claim {
 };
 using Claims = std::unordered_map<std::string_view, Claim>;
 
-// Calls body(i) for 0 <= i < count.  To hand over each of them would take as long as the system
-// call or two that a call makes.
-void for_each_in_batches(WorkerPool& pool, std::size_t count,
-                         const std::function<void(std::size_t)>& body) {
-  constexpr std::size_t kAtOnce = 64;
-  pool.run((count + kAtOnce - 1) / kAtOnce, [&](std::size_t batch) {
-    const auto end = std::min(count, (batch + 1) * kAtOnce);
-    for (auto i = batch * kAtOnce; i < end; ++i) body(i);
+// The entries that a thread takes at a time.  To hand over each of them would take as long as the
+// system calls of a probe.
+constexpr std::size_t kPart = 64;
+std::size_t parts_of(std::size_t count) { return (count + kPart - 1) / kPart; }
+
+// Calls body(i) for 0 <= i < count, each of them once, unless one has failed.
+// Errors: one of those of the calls.
+Status for_each_in_parts(WorkerPool& pool, std::size_t count,
+                         const std::function<Status(std::size_t)>& body) {
+  std::atomic<int> failed{0};  // the errno
+  pool.run(parts_of(count), [&](std::size_t part) {
+    const auto end = std::min(count, (part + 1) * kPart);
+    for (auto i = part * kPart; i < end && failed.load() == 0; ++i) {
+      if (const auto status = body(i); !status) failed.store(status.error().sys);
+    }
   });
+  if (const int error = failed.load(); error != 0) return system_error_of(error, "readdir");
+  return {};
 }
 
-// Probes the entries that may be special, and returns them in the order of the items.
-Result<std::vector<Special>> probe_all(const Folder& folder, const std::vector<Item>& items,
-                                       const NameChoice& choice, WorkerPool& pool) {
-  std::vector<Special> specials;
-  for (std::size_t i = 0; i < items.size(); ++i) {
-    if (folder.may_be_special(items[i])) specials.emplace_back().item = i;
-  }
-  std::atomic<int> shortage{0};  // the errno of a probe
-  for_each_in_batches(pool, specials.size(), [&](std::size_t i) {
-    auto& special = specials[i];
-    const auto& name = items[special.item].name;
-    const auto summary = folder.summary(name);
-    // Without its probe, a frame would be listed by its full name.
-    if (!summary && is_shortage(summary.error())) shortage.store(summary.error().sys);
-    if (!summary) return;
-    special.summary = *summary;
-    special.wanted = choice.wanted(name, *summary);
-    special.second = second_names(name, *summary, choice.arrays());
-  });
-  if (const int error = shortage.load(); error != 0) return system_error_of(error, "readdir");
-  return specials;
+// Without its probe, a frame would be listed by its full name.
+Result<FrameSummary> probe(const Folder& folder, const Item& item) {
+  const auto summary = folder.summary_of(item);
+  if (!summary && is_shortage(summary.error())) return summary;
+  return summary.value_or(FrameSummary{});
 }
 
-// The claims to each name that an entry could have besides its own.
-Claims claims_of(const std::vector<Item>& items, const std::vector<Special>& specials) {
+// The claims to each name that a rival could have besides its own.
+Claims claims_of(const std::vector<Item>& items, const std::vector<Rival>& rivals) {
   Claims claims;
-  claims.reserve(specials.size());
-  for (const auto& special : specials) {
-    for (const auto& shown : special.wanted) {
+  claims.reserve(rivals.size());
+  for (const auto& rival : rivals) {
+    for (const auto& shown : rival.wanted) {
       auto& claim = claims[shown.name];
       ++claim.entries;
       if (shown.shown_as == ShownAs::frame) ++claim.frames;
     }
-    for (const auto& shown : special.second) claims.try_emplace(shown.name);
+    for (const auto& shown : rival.second) claims.try_emplace(shown.name);
   }
   for (const auto& item : items) {
     const auto claim = claims.find(item.name);
@@ -87,53 +76,105 @@ Claims claims_of(const std::vector<Item>& items, const std::vector<Special>& spe
   return claims;
 }
 
-void choose(Special& special, const std::string& name, const NameChoice& choice,
-            const Claims& claims) {
+std::vector<ShownName> choose(const Rival& rival, const std::string& name, const NameChoice& choice,
+                              const Claims& claims) {
   const auto is_taken = [&](const std::string& asked, NameChoice::Prefers prefers) {
     const auto claim = claims.find(asked);
     if (claim == claims.end()) return false;
-    const auto& own = special.wanted;
+    const auto& own = rival.wanted;
     const bool is_own = std::ranges::find(own, asked, &ShownName::name) != own.end();
     const auto yielding = prefers == NameChoice::Prefers::array ? claim->second.frames : 0;
     return claim->second.entries - yielding > (is_own ? 1U : 0U);
   };
-  special.wins = choice.wins(special.wanted, is_taken);
-  if (!special.wins) special.kept = choice.kept(name, special.summary, is_taken);
+  return choice.chosen(name, rival.summary, is_taken);
 }
 
 }  // namespace
 
+Result<std::unique_ptr<FolderNames>> FolderNames::of(const Folder& folder, const NameChoice& choice,
+                                                     WorkerPool& pool) {
+  FRAMEFS_TRY(auto items, folder.items());
+  std::unique_ptr<FolderNames> names(new FolderNames(folder, choice, std::move(items)));
+  FRAMEFS_CHECK(names->name_rivals(names->find_rivals(), pool));
+  return names;
+}
+
+template <class Body>
+void FolderNames::for_each_other_name_of(const Item& item, const Body& body) const {
+  if (folder_.may_be_special(item)) for_each_other_name(item.name, body);
+}
+
+// No other entry takes a name that occurs once among those that the entries have or could have.
+std::vector<std::size_t> FolderNames::find_rivals() const {
+  std::size_t count = items_.size();
+  for (const auto& item : items_) {
+    for_each_other_name_of(item, [&](std::string_view) { ++count; });
+  }
+  NameCounts counts(count);
+  for (const auto& item : items_) {
+    counts.add(item.name);
+    for_each_other_name_of(item, [&](std::string_view name) { counts.add(name); });
+  }
+  std::vector<std::size_t> rivals;
+  for (std::size_t i = 0; i < items_.size(); ++i) {
+    bool is_alone = true;
+    for_each_other_name_of(
+        items_[i], [&](std::string_view name) { is_alone = is_alone && counts.is_unique(name); });
+    if (!is_alone) rivals.push_back(i);
+  }
+  return rivals;
+}
+
+Status FolderNames::name_rivals(const std::vector<std::size_t>& numbers, WorkerPool& pool) {
+  std::vector<Rival> rivals(numbers.size());
+  FRAMEFS_CHECK(for_each_in_parts(pool, rivals.size(), [&](std::size_t i) -> Status {
+    const auto& item = items_[numbers[i]];
+    FRAMEFS_TRY(const auto summary, probe(folder_, item));
+    rivals[i] = {.summary = summary,
+                 .wanted = choice_.wanted(item.name, summary),
+                 .second = second_names(item.name, summary, choice_.arrays())};
+    return {};
+  }));
+  const auto claims = claims_of(items_, rivals);
+  for (std::size_t i = 0; i < rivals.size(); ++i) {
+    rivals_[numbers[i]] = choose(rivals[i], items_[numbers[i]].name, choice_, claims);
+  }
+  return {};
+}
+
+auto FolderNames::names_of(std::size_t number) const -> Result<Names> {
+  const auto& item = items_[number];
+  if (!folder_.may_be_special(item)) return Names{{item.name, ShownAs::itself}};
+  const auto rival = rivals_.find(number);
+  if (rival != rivals_.end()) return rival->second;
+  FRAMEFS_TRY(const auto summary, probe(folder_, item));
+  return choice_.chosen(item.name, summary, [](const auto&, auto) { return false; });
+}
+
+Status FolderNames::add(std::size_t number, std::vector<DirectoryEntry>& entries) {
+  auto& item = items_[number];
+  if (is_hidden(item.name)) return {};
+  FRAMEFS_TRY(auto names, names_of(number));
+  // All memory comes before the item moves, so that nothing is lost if there is none.
+  const auto needed = entries.size() + names.size();
+  if (needed > entries.capacity()) entries.reserve(2 * needed);
+  for (auto& shown : names) {
+    const bool is_last = &shown == &names.back();
+    entries.push_back(shown_entry(std::move(shown), is_last ? std::move(item) : Item(item)));
+  }
+  return {};
+}
+
 Result<std::vector<DirectoryEntry>> name_all(const Folder& folder, const NameChoice& choice,
                                              WorkerPool& pool) {
-  FRAMEFS_TRY(auto items, folder.items());
-  FRAMEFS_TRY(auto specials, probe_all(folder, items, choice, pool));
-  {
-    const auto claims = claims_of(items, specials);
-    for_each_in_batches(pool, specials.size(), [&](std::size_t i) {
-      choose(specials[i], items[specials[i].item].name, choice, claims);
-    });
-  }
-  // The claims, which refer to the names, are gone: the names move.
-  std::vector<DirectoryEntry> listing;
-  listing.reserve(items.size());
-  auto special = specials.begin();
-  for (std::size_t i = 0; i < items.size(); ++i) {
-    auto& item = items[i];
-    const bool is_special = special != specials.end() && special->item == i;
-    auto* const chosen = is_special ? &*special++ : nullptr;
-    if (is_hidden(item.name)) continue;
-    if (chosen == nullptr) {
-      ShownName own{item.name, ShownAs::itself};
-      listing.push_back(shown_entry(std::move(own), std::move(item)));
-      continue;
-    }
-    auto& names = chosen->wins ? chosen->wanted : chosen->kept;
-    for (auto& shown : names) {
-      const bool is_last = &shown == &names.back();
-      listing.push_back(shown_entry(std::move(shown), is_last ? std::move(item) : Item(item)));
-    }
-  }
-  return listing;
+  FRAMEFS_TRY(const auto names, FolderNames::of(folder, choice, pool));
+  std::vector<std::vector<DirectoryEntry>> parts(parts_of(names->size()));
+  FRAMEFS_CHECK(for_each_in_parts(pool, names->size(),
+                                  [&](std::size_t i) { return names->add(i, parts[i / kPart]); }));
+  std::vector<DirectoryEntry> all;
+  all.reserve(names->size());
+  for (auto& part : parts) std::ranges::move(part, std::back_inserter(all));
+  return all;
 }
 
 }  // namespace framefs::fs

@@ -27,8 +27,17 @@ class NameChoice {
     if (keep_suffix_) return {};
     return wanted_names(name, file, arrays_);
   }
-  // Whether an entry gets the names that it wants, which are some.  `is_taken(name, prefers)`:
-  // whether another entry has the name or wants it.
+  // The names that an entry gets.  `is_taken(name, prefers)`: whether another entry has the name or
+  // wants it.
+  template <class IsTaken>
+  [[nodiscard]] std::vector<ShownName> chosen(std::string_view name, const FrameSummary& file,
+                                              const IsTaken& is_taken) const {
+    auto names = wanted(name, file);
+    return wins(names, is_taken) ? names : kept(name, file, is_taken);
+  }
+
+ private:
+  // Whether an entry gets the names that it wants, which are some.
   template <class IsTaken>
   [[nodiscard]] bool wins(const std::vector<ShownName>& wanted, const IsTaken& is_taken) const {
     for (const auto& shown : wanted) {
@@ -49,7 +58,6 @@ class NameChoice {
     return names;
   }
 
- private:
   template <class IsTaken>
   static bool is_free(const ShownName& shown, Prefers prefers, const IsTaken& is_taken) {
     // A second name can be longer than the name in SOURCE, and longer than NAME_MAX.

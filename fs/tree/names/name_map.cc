@@ -8,6 +8,7 @@
 #include "fs/core/resources/descriptor_shares.h"
 #include "fs/source/suffixes.h"
 #include "fs/tree/names/folder_names.h"
+#include "fs/tree/names/gradual_listing.h"
 
 namespace framefs::fs {
 namespace {
@@ -104,6 +105,10 @@ Result<std::vector<DirectoryEntry>> NameMap::shown_entries(const Folder& folder,
 
 Result<std::shared_ptr<const ShownListing>> NameMap::open(const Folder& folder) const {
   if (folder.has_positions()) return std::make_shared<const ListingByPosition>(*this, folder);
+  if (namers_ != nullptr) {
+    FRAMEFS_TRY(auto names, FolderNames::of(folder, choice_, pool_));
+    return std::make_shared<const GradualListing>(std::move(names), *namers_, pool_.threads());
+  }
   FRAMEFS_TRY(auto entries, name_all(folder, choice_, pool_));
   return std::make_shared<const CompleteListing>(std::move(entries));
 }
@@ -142,8 +147,7 @@ std::vector<ShownName> NameMap::names_in(const Folder& folder, const std::string
       return prefers != NameChoice::Prefers::array || shown->shown_as != ShownAs::frame;
     });
   };
-  auto wanted = choice_.wanted(source, file);
-  return choice_.wins(wanted, is_taken) ? wanted : choice_.kept(source, file, is_taken);
+  return choice_.chosen(source, file, is_taken);
 }
 
 Result<NameMap::Found> NameMap::find(const Folder& folder, const std::string& shown_name) const {
@@ -152,7 +156,8 @@ Result<NameMap::Found> NameMap::find(const Folder& folder, const std::string& sh
   // The name itself, and the array whose second name it may be.
   sources.insert(sources.begin(), shown_name);
   const auto stem = stem_of(shown_name, kNpySuffix);
-  if (stem && folder.expected(*stem) != Expected::nothing) sources.push_back(*stem);
+  std::string array(stem.value_or(""));
+  if (stem && folder.expected(array) != Expected::nothing) sources.push_back(std::move(array));
   folder.remove_absent(sources);
   for (const auto& source : sources) {
     if (is_hidden(source)) continue;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "fs/core/threads/task_threads.h"
 #include "fs/core/threads/worker_pool.h"
 #include "fs/source/folder.h"
 #include "fs/tree/names/name_choice.h"
@@ -23,13 +24,15 @@ namespace framefs::fs {
 // Threads: any number.
 class NameMap {
  public:
-  NameMap(WorkerPool& pool, bool keep_suffix, ArrayViews arrays)
-      : pool_(pool), choice_(keep_suffix, arrays) {}
+  // With `namers`, folders do not change, and their entries are named while they are read.
+  // Lifetime: both outlive this object.
+  NameMap(WorkerPool& pool, bool keep_suffix, ArrayViews arrays, TaskThreads* namers = nullptr)
+      : pool_(pool), choice_(keep_suffix, arrays), namers_(namers) {}
 
   // All shown entries of the folder.  Possible frames are probed in parallel.  Errors: system.
   [[nodiscard]] Result<std::vector<DirectoryEntry>> list(const Folder& folder) const;
-  // The same for readers who take them piece by piece.  If entries of the folder have positions,
-  // each is named when it is read.
+  // The same for readers who take them piece by piece.  If entries of the folder have positions, or
+  // do not change, they are named when they are read.
   // Lifetime: `folder` and this object outlive the listing.
   [[nodiscard]] Result<std::shared_ptr<const ShownListing>> open(const Folder& folder) const;
 
@@ -66,6 +69,7 @@ class NameMap {
 
   WorkerPool& pool_;
   const NameChoice choice_;
+  TaskThreads* const namers_;
 };
 
 }  // namespace framefs::fs

@@ -12,13 +12,15 @@ bool is_file_suffix(const Suffix& suffix) {
   return suffix.content == Expected::frame || suffix.content == Expected::array;
 }
 
-std::optional<std::string> stripped_name(std::string_view name) {
+std::optional<std::string_view> stripped_name(std::string_view name) {
   for (const auto& suffix : kSuffixes) {
     if (!is_file_suffix(suffix)) continue;
-    if (auto stem = stem_of(name, suffix.text)) return stem;
+    if (const auto stem = stem_of(name, suffix.text)) return stem;
   }
   return std::nullopt;
 }
+
+std::string npy_name(std::string_view array) { return std::string(array).append(kNpySuffix); }
 
 bool shows_npy(const FrameSummary& file, ArrayViews arrays) {
   return file.is_numpy && arrays != ArrayViews::raw;
@@ -33,13 +35,13 @@ bool shows_array(const FrameSummary& file, ArrayViews arrays) {
 
 std::vector<ShownName> wanted_names(std::string_view name, const FrameSummary& file,
                                     ArrayViews arrays) {
-  auto stem = stripped_name(name);
+  const auto stem = stripped_name(name);
   if (!stem) return {};
   std::vector<ShownName> names;
-  if (file.content == Content::frame) names.push_back({std::move(*stem), ShownAs::frame});
+  if (file.content == Content::frame) names.push_back({std::string(*stem), ShownAs::frame});
   if (file.content != Content::array) return names;
-  if (shows_array(file, arrays)) names.push_back({*stem, ShownAs::array});
-  if (shows_npy(file, arrays)) names.push_back({*stem + std::string(kNpySuffix), ShownAs::npy});
+  if (shows_array(file, arrays)) names.push_back({std::string(*stem), ShownAs::array});
+  if (shows_npy(file, arrays)) names.push_back({npy_name(*stem), ShownAs::npy});
   return names;
 }
 
@@ -59,7 +61,7 @@ std::vector<ShownName> full_names(std::string_view name, const FrameSummary& fil
   }
   if (!shows_array(file, arrays)) return {{std::move(full), ShownAs::npy}};
   std::vector<ShownName> names{{full, ShownAs::array}};
-  if (shows_npy(file, arrays)) names.push_back({full + std::string(kNpySuffix), ShownAs::npy});
+  if (shows_npy(file, arrays)) names.push_back({npy_name(full), ShownAs::npy});
   return names;
 }
 
@@ -69,6 +71,15 @@ std::vector<ShownName> second_names(std::string_view name, const FrameSummary& f
   auto names = full_names(name, file, arrays);
   std::erase_if(names, [name](const ShownName& shown) { return shown.name == name; });
   return names;
+}
+
+void for_each_other_name(std::string_view name, const std::function<void(std::string_view)>& body) {
+  const auto stem = stripped_name(name);
+  if (!stem) return;
+  body(*stem);
+  if (expected_content(name) != Expected::array) return;
+  body(npy_name(*stem));
+  body(npy_name(name));
 }
 
 bool can_be_shown(const FrameSummary& file, ShownAs shown_as) {
@@ -91,8 +102,8 @@ bool can_be_shown(const FrameSummary& file, ShownAs shown_as) {
 
 std::vector<std::string> source_names(const ShownName& asked, std::string_view now) {
   std::vector<std::string> names;
-  const auto add = [&](const std::string& stem, Expected content) {
-    const auto with = [&](const Suffix& suffix) { return stem + std::string(suffix.text); };
+  const auto add = [&](std::string_view stem, Expected content) {
+    const auto with = [&](const Suffix& suffix) { return std::string(stem).append(suffix.text); };
     for (const bool like_now : {true, false}) {
       for (const auto& suffix : kSuffixes) {
         const bool is_like = stem_of(now, suffix.text).has_value();
@@ -109,7 +120,7 @@ std::vector<std::string> source_names(const ShownName& asked, std::string_view n
   if (asked.shown_as == ShownAs::array) add(asked.name, Expected::array);
   if (asked.shown_as == ShownAs::npy && npy_stem) {
     add(*npy_stem, Expected::array);
-    names.push_back(*npy_stem);  // the second name of an array that is shown under its own name
+    names.emplace_back(*npy_stem);  // the second name of an array that is shown under its own name
   }
   names.push_back(asked.name);
   return names;
@@ -117,13 +128,13 @@ std::vector<std::string> source_names(const ShownName& asked, std::string_view n
 
 std::vector<std::string> possible_sources(std::string_view shown) {
   std::vector<std::string> sources;
-  const auto add = [&](const std::string& stem, Expected content) {
+  const auto add = [&](std::string_view stem, Expected content) {
     for (const auto& suffix : kSuffixes) {
-      if (suffix.content == content) sources.push_back(stem + std::string(suffix.text));
+      if (suffix.content == content) sources.push_back(std::string(stem).append(suffix.text));
     }
   };
-  add(std::string(shown), Expected::frame);
-  add(std::string(shown), Expected::array);
+  add(shown, Expected::frame);
+  add(shown, Expected::array);
   if (const auto stem = stem_of(shown, kNpySuffix)) add(*stem, Expected::array);
   return sources;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -46,6 +47,9 @@ std::vector<ShownName> full_names(std::string_view name, const FrameSummary& fil
 // The same without its own name.
 std::vector<ShownName> second_names(std::string_view name, const FrameSummary& file,
                                     ArrayViews arrays);
+
+// Calls body(name) for the names that an entry could have besides its own, whatever its content.
+void for_each_other_name(std::string_view name, const std::function<void(std::string_view)>& body);
 
 // The names in SOURCE under which an entry could be shown as `asked`.  Names like `now`, its
 // current name (empty: it has none yet), come first.
