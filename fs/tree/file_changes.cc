@@ -159,11 +159,12 @@ Status FileChanges::allocate(OpenFile& file, int mode, std::uint64_t offset, std
   if (file.node->key.shown_as != ShownAs::frame) {
     return allocate_array(file, makes_zeros, may_grow, offset, size);
   }
+  const bool asks_for_space = (mode & FALLOC_FL_PUNCH_HOLE) == 0;
+  if (asks_for_space) FRAMEFS_CHECK(check_space(file, session->nbytes(), offset, size));
   if (makes_zeros) {
     FRAMEFS_CHECK(parts_.writers.sessions().write_with_room(
         *session.session, [&] { return session->zero(offset, size); }));
   }
-  if (!makes_zeros) FRAMEFS_CHECK(check_space(file, session->nbytes(), offset, size));
   if (may_grow) {
     return parts_.writers.sessions().with_index_room(
         [&] { return session->extend(offset + size); });

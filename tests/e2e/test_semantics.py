@@ -246,7 +246,7 @@ class WrittenFrames(SemanticsCase):
         with self.mount() as mount, open(mount.path("x"), "w+b", buffering=0) as file:
             free = os.statvfs(mount.path())
             size = free.f_bavail * free.f_frsize + (1 << 30)
-            for mode in (0, KEEP_SIZE):
+            for mode in (0, KEEP_SIZE, ZERO_RANGE, ZERO_RANGE | KEEP_SIZE):
                 self.assert_errno(errno.ENOSPC, fallocate, file.fileno(), mode, 0, size)
             self.assertEqual(os.fstat(file.fileno()).st_size, 0)
             fallocate(file.fileno(), 0, 0, 5000)
