@@ -9,6 +9,15 @@
 #include <utility>
 
 namespace framefs::fs {
+namespace {
+
+// `flags` are those of setxattr(2).
+FrameVlmeta::Existing existing_for(int flags) {
+  if ((flags & XATTR_CREATE) != 0) return FrameVlmeta::Existing::must_not;
+  return (flags & XATTR_REPLACE) != 0 ? FrameVlmeta::Existing::must : FrameVlmeta::Existing::any;
+}
+
+}  // namespace
 
 // The frame that a node shows.
 Result<FrameXattrs::SharedFrame> FrameXattrs::open_frame(Node& node) const {
@@ -59,12 +68,9 @@ Status FrameXattrs::set(Node& node, std::string_view name, std::span<const std::
   if (!node.key.shows_frame() || !name.starts_with(kVlmetaAttributes)) {
     return system_error_of(EPERM, "setxattr");
   }
-  const bool is_there = value(node, name).has_value();
-  if (is_there && (flags & XATTR_CREATE) != 0) return system_error_of(EEXIST, "setxattr");
-  if (!is_there && (flags & XATTR_REPLACE) != 0) return system_error_of(ENODATA, "setxattr");
   return writers_.with_session(node, [&](FrameWriteSession& session) {
     return session.vlmeta().set(name.substr(kVlmetaAttributes.size()), content,
-                                FrameVlmeta::Existing::any);
+                                existing_for(flags));
   });
 }
 
