@@ -14,6 +14,7 @@
 #include <fmt/core.h>
 
 #include "fs/source/sparse_frame.h"
+#include "fs/source/suffixes.h"
 #include "src/cli/size_text.h"
 #include "src/pack/carried_attributes.h"
 #include "src/pack/pack_input.h"
@@ -106,6 +107,7 @@ Result<bool> copy_flat_directory(const TreeEntry& entry, const fs::Place& target
     return codec::of_target(fs::system_error_of(EEXIST, "mkdir"));
   }
   for (const auto& name : from.names()) {
+    if (fs::is_hidden(name)) continue;
     FRAMEFS_TRY(const auto st, from.at(name).stat());
     if (!S_ISREG(st.st_mode)) continue;
     if (!may_replace && is_up_to_date(to.at(name), st.st_mtim)) continue;
@@ -164,6 +166,7 @@ Status TreeTransfer::transfer(const TreeEntry& entry) {
   const bool has_out = out_ != nullptr;
   if (S_ISDIR(mode) && !entry.is_sparse_frame) return has_out ? make_directory(entry) : Status{};
   if (!options_.filter.takes(entry.relative)) return {};
+  if (fs::is_hidden(entry.place.name())) return {};
   if (is_unfinished(entry.place.name())) {
     ++count_.unfinished;
     return {};

@@ -274,6 +274,20 @@ class Trees(CommandCase):
             self.assert_refused(command, "../" + self.tree.name, "-o", "in/deeper", cwd=self.tree, cause="lies in")
         self.assert_refused("unpack", self.tree, "-o", "-", cause="is a directory: -o needs")
 
+    def test_lock_files_are_no_content(self):
+        packed, again = self.folder / "packed", self.folder / "again"
+        self.make_frame(data.noise(50_000), self.tree / "sparse.b2frame", "--sparse", "--chunk", "10000")
+        wanted = set(self.frames(self.tree))
+        for name in "a/log.b2frame.b2lock", "sparse.b2frame/.b2lock":
+            (self.tree / name).touch()
+        self.framefs("pack", self.tree, "-o", packed)
+        self.assertFalse([name for name in self.frames(packed) if "b2lock" in name])
+        for name in "a/log.b2frame.b2lock", "sparse.b2frame/.b2lock":
+            (packed / name).touch()
+        self.framefs("unpack", packed, "-o", again)
+        self.assertEqual(set(self.frames(again)),
+                         {name for name in wanted if not name.startswith("sparse.")} | {"sparse"})
+
     def test_sources_are_removed_when_their_frames_are_verified(self):
         contents = {name: (self.tree / name).read_bytes() for name in ("a/log", "a/b/walk", "notes.txt")}
         self.framefs("pack", "--remove-source", self.tree)
