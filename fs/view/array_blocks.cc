@@ -31,7 +31,11 @@ BlockRequest ArrayBlocks::request(std::shared_ptr<const codec::Chunk> chunk, Blo
 }
 
 Status ArrayBlocks::plan(Batch& batch, Block block) const {
-  FRAMEFS_TRY(const auto chunk, open_chunk(block.chunk));
+  if (!batch.chunk || batch.chunk_index != block.chunk) {
+    FRAMEFS_TRY(batch.chunk, open_chunk(block.chunk));
+    batch.chunk_index = block.chunk;
+  }
+  const auto& chunk = batch.chunk;
   FRAMEFS_CHECK(frame_.check_fetched(
       block.chunk, *chunk, {block.block.value * layout_.block_bytes(), layout_.block_bytes()}));
   switch (chunk->body()) {

@@ -31,6 +31,9 @@ class ArrayBlocks {
     std::vector<Block> blocks{};
     std::vector<BlockRequest> requests{};  // one for each block
     HeldTables tables{};
+    // The chunk of the block that was planned last: its neighbours lie in it, too.
+    std::shared_ptr<const codec::Chunk> chunk{};
+    ChunkIndex chunk_index{};
     void add(Block block, BlockRequest request) {
       blocks.push_back(block);
       requests.push_back(std::move(request));
