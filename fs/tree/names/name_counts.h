@@ -34,8 +34,8 @@ class NameCounts {
   }
   // The place of the mark, or the one that it would get.
   [[nodiscard]] std::size_t place_of(std::uint64_t mark) const {
-    constexpr unsigned kSpread = 20;  // of the hash that has two bits less
-    auto at = (mark >> kSpread) & (places_.size() - 1);
+    constexpr unsigned kOwnBits = 2;  // the others are those of the hash
+    auto at = (mark >> kOwnBits) & (places_.size() - 1);
     while (places_[at] != 0 && (places_[at] & ~kAgain) != mark) at = (at + 1) % places_.size();
     return at;
   }
