@@ -8,7 +8,8 @@
 
 namespace framefs::fs {
 
-Result<std::shared_ptr<const codec::Chunk>> ArrayBlocks::open_chunk(ChunkIndex index) const {
+Status ArrayBlocks::open_chunk(ChunkIndex index, OpenedChunk& opened) const {
+  if (opened.chunk && opened.index == index) return {};
   FRAMEFS_TRY(auto chunk, frame_.chunk(index, frame_.frame()->header().chunksize));
   const auto& header = chunk->header();
   const bool is_cut = chunk->body() == codec::ChunkBody::blocks;
@@ -21,7 +22,8 @@ Result<std::shared_ptr<const codec::Chunk>> ArrayBlocks::open_chunk(ChunkIndex i
     frame_.log_failure(error, index);
     return std::unexpected(error);
   }
-  return chunk;
+  opened = {.chunk = std::move(chunk), .index = index};
+  return {};
 }
 
 BlockRequest ArrayBlocks::request(std::shared_ptr<const codec::Chunk> chunk, Block block) const {
@@ -31,11 +33,8 @@ BlockRequest ArrayBlocks::request(std::shared_ptr<const codec::Chunk> chunk, Blo
 }
 
 Status ArrayBlocks::plan(Batch& batch, Block block) const {
-  if (!batch.chunk || batch.chunk_index != block.chunk) {
-    FRAMEFS_TRY(batch.chunk, open_chunk(block.chunk));
-    batch.chunk_index = block.chunk;
-  }
-  const auto& chunk = batch.chunk;
+  FRAMEFS_CHECK(open_chunk(block.chunk, batch.opened));
+  const auto& chunk = batch.opened.chunk;
   FRAMEFS_CHECK(frame_.check_fetched(
       block.chunk, *chunk, {block.block.value * layout_.block_bytes(), layout_.block_bytes()}));
   switch (chunk->body()) {

@@ -24,6 +24,11 @@ class ArrayBlocks {
     ChunkIndex chunk;
     BlockIndex block;
   };
+  // The chunk that was opened last: blocks side by side lie in one.
+  struct OpenedChunk {
+    std::shared_ptr<const codec::Chunk> chunk{};
+    ChunkIndex index{};
+  };
   // Blocks that are to be decoded for a range of the array, and the place of its bytes.
   struct Batch {
     ByteRange range;
@@ -31,9 +36,7 @@ class ArrayBlocks {
     std::vector<Block> blocks{};
     std::vector<BlockRequest> requests{};  // one for each block
     HeldTables tables{};
-    // The chunk of the block that was planned last: its neighbours lie in it, too.
-    std::shared_ptr<const codec::Chunk> chunk{};
-    ChunkIndex chunk_index{};
+    OpenedChunk opened{};
     void add(Block block, BlockRequest request) {
       blocks.push_back(block);
       requests.push_back(std::move(request));
@@ -53,9 +56,9 @@ class ArrayBlocks {
   [[nodiscard]] const FrameChunks& frame() const noexcept { return frame_; }
   [[nodiscard]] const codec::ArrayLayout& layout() const noexcept { return layout_; }
 
-  // The chunk of a block.  Errors: bad_field, if it is not split into blocks as the array is; those
-  // of the chunk.
-  [[nodiscard]] Result<std::shared_ptr<const codec::Chunk>> open_chunk(ChunkIndex index) const;
+  // Opens the chunk of a block, unless it is open.  Errors: bad_field, if it is not split into blocks
+  // as the array is; those of the chunk.
+  Status open_chunk(ChunkIndex index, OpenedChunk& opened) const;
   // The request for a block of a chunk from open_chunk().
   [[nodiscard]] BlockRequest request(std::shared_ptr<const codec::Chunk> chunk, Block block) const;
   // Copies the bytes of a block that needs no decoding; other blocks join the batch.

@@ -154,13 +154,13 @@ bool ArrayView::decode_ahead(ByteRange range) const {
   expect(range, {});
   std::vector<BlockRequest> requests;
   HeldTables tables;
+  ArrayBlocks::OpenedChunk opened;
   for (const auto& [index, block] : touched) {
-    auto chunk = blocks_->open_chunk(index);
-    if (!chunk) return false;
-    tables.add(**chunk);
+    if (!blocks_->open_chunk(index, opened)) return false;
+    tables.add(*opened.chunk);
     if (tables.is_full()) return false;
-    if ((*chunk)->body() != codec::ChunkBody::blocks) continue;
-    requests.push_back(blocks_->request(std::move(*chunk), {index, block}));
+    if (opened.chunk->body() != codec::ChunkBody::blocks) continue;
+    requests.push_back(blocks_->request(opened.chunk, {index, block}));
   }
   return frame_->fetch_ahead(requests);
 }
