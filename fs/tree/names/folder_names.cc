@@ -99,27 +99,33 @@ Result<std::unique_ptr<FolderNames>> FolderNames::of(const Folder& folder, const
   return names;
 }
 
+FolderNames::FolderNames(const Folder& folder, const NameChoice& choice, std::vector<Item> items)
+    : folder_(folder), choice_(choice), items_(std::move(items)) {
+  are_special_.reserve(items_.size());
+  for (const auto& item : items_) are_special_.push_back(folder_.may_be_special(item));
+}
+
 template <class Body>
-void FolderNames::for_each_other_name_of(const Item& item, const Body& body) const {
-  if (folder_.may_be_special(item)) for_each_other_name(item.name, body);
+void FolderNames::for_each_other_name_of(std::size_t number, const Body& body) const {
+  if (are_special_[number]) for_each_other_name(items_[number].name, body);
 }
 
 // No other entry takes a name that occurs once among those that the entries have or could have.
 std::vector<std::size_t> FolderNames::find_rivals() const {
   std::size_t count = items_.size();
-  for (const auto& item : items_) {
-    for_each_other_name_of(item, [&](std::string_view) { ++count; });
+  for (std::size_t i = 0; i < items_.size(); ++i) {
+    for_each_other_name_of(i, [&](std::string_view) { ++count; });
   }
   NameCounts counts(count);
-  for (const auto& item : items_) {
-    counts.add(item.name);
-    for_each_other_name_of(item, [&](std::string_view name) { counts.add(name); });
+  for (std::size_t i = 0; i < items_.size(); ++i) {
+    counts.add(items_[i].name);
+    for_each_other_name_of(i, [&](std::string_view name) { counts.add(name); });
   }
   std::vector<std::size_t> rivals;
   for (std::size_t i = 0; i < items_.size(); ++i) {
     bool is_alone = true;
     for_each_other_name_of(
-        items_[i], [&](std::string_view name) { is_alone = is_alone && counts.is_unique(name); });
+        i, [&](std::string_view name) { is_alone = is_alone && counts.is_unique(name); });
     if (!is_alone) rivals.push_back(i);
   }
   return rivals;
@@ -144,7 +150,7 @@ Status FolderNames::name_rivals(const std::vector<std::size_t>& numbers, WorkerP
 
 auto FolderNames::names_of(std::size_t number) const -> Result<Names> {
   const auto& item = items_[number];
-  if (!folder_.may_be_special(item)) return Names{{item.name, ShownAs::itself}};
+  if (!are_special_[number]) return Names{{item.name, ShownAs::itself}};
   const auto rival = rivals_.find(number);
   if (rival != rivals_.end()) return rival->second;
   FRAMEFS_TRY(const auto summary, probe(folder_, item));

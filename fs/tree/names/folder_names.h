@@ -34,10 +34,9 @@ class FolderNames {
 
  private:
   using Names = std::vector<ShownName>;
-  FolderNames(const Folder& folder, const NameChoice& choice, std::vector<Folder::Item> items)
-      : folder_(folder), choice_(choice), items_(std::move(items)) {}
+  FolderNames(const Folder& folder, const NameChoice& choice, std::vector<Folder::Item> items);
   template <class Body>
-  void for_each_other_name_of(const Folder::Item& item, const Body& body) const;
+  void for_each_other_name_of(std::size_t number, const Body& body) const;
   [[nodiscard]] std::vector<std::size_t> find_rivals() const;
   Status name_rivals(const std::vector<std::size_t>& numbers, WorkerPool& pool);
   [[nodiscard]] Result<Names> names_of(std::size_t number) const;
@@ -45,6 +44,7 @@ class FolderNames {
   const Folder& folder_;
   const NameChoice& choice_;
   std::vector<Folder::Item> items_;
+  std::vector<bool> are_special_;                  // see Folder::may_be_special()
   std::unordered_map<std::size_t, Names> rivals_;  // their names by their numbers
 };
 

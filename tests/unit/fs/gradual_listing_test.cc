@@ -3,8 +3,10 @@
 #include <dirent.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -25,10 +27,9 @@ namespace {
 class FakeFolder final : public Folder {
  public:
   using Before = std::function<Status(const std::string& name)>;
-  explicit FakeFolder(std::size_t frames, std::vector<std::string> others = {})
-      : others_(std::move(others)) {
+  explicit FakeFolder(std::size_t frames, const std::vector<std::string>& others = {}) {
     for (std::size_t i = 0; i < frames; ++i) names_.push_back(name_of(i));
-    names_.insert(names_.end(), others_.begin(), others_.end());
+    names_.insert(names_.end(), others.begin(), others.end());
   }
   static std::string name_of(std::size_t frame) {
     return std::to_string(1000 + frame) + ".b2frame";
@@ -55,7 +56,6 @@ class FakeFolder final : public Folder {
   mutable std::atomic<std::size_t> probes{0};
 
  private:
-  const std::vector<std::string> others_;
   std::vector<std::string> names_;
 };
 
@@ -179,6 +179,8 @@ TEST_CASE("gradual_listing: its end waits for the probe under way, and begins no
   std::atomic<bool> is_open{false};
   folder.before = [&](const std::string&) -> Status {
     is_open.wait(false);
+    // The end is asked for long before all entries could be probed.
+    std::this_thread::sleep_for(std::chrono::milliseconds(3));
     return {};
   };
   auto listing = namer.list(folder, 1);
