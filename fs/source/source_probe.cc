@@ -49,6 +49,11 @@ struct stat stat_from(const struct statx& found) {
   return st;
 }
 
+// The content of a file by itself: the index of a sparse frame is part of a frame, not a frame.
+FrameSummary by_itself(const FrameSummary& summary) {
+  return summary.is_sparse ? FrameSummary{} : summary;
+}
+
 // Whether the mount shows the entry as something else, for which the kernel gets no access control
 // list: a directory as a file, or a file as a directory.
 bool hides_acl(const SourceEntry& entry) {
@@ -129,8 +134,7 @@ auto SourceProbe::probe_file(int directory, const std::string& name, Expected ex
     entry.summary = read_summary(FileReader(std::move(fd)), *now, expected);
     if (watcher_) watcher_();
   }
-  // The index of a sparse frame is part of a frame, not a frame of its own.
-  if (entry.summary.is_sparse) entry.summary = {};
+  entry.summary = by_itself(entry.summary);
   return Probed::same;
 }
 
@@ -235,7 +239,7 @@ Result<FrameSummary> SourceProbe::summary_of_file(int directory, const std::stri
     if (now && S_ISREG(now->st_mode)) {
       const auto summary = read_summary(FileReader(std::move(fd)), *now, expected);
       if (watcher_) watcher_();
-      return summary.is_sparse ? FrameSummary{} : summary;
+      return by_itself(summary);
     }
   }
   FRAMEFS_TRY(const auto entry, probe_as(directory, name, expected, nullptr, path));

@@ -58,9 +58,9 @@ struct TransferCount {
 };
 
 // Converts the files of a tree, beside the originals or into another tree.  The other tree gets the
-// whole content: other files as copies, symbolic links, hard links and directories, with owners,
-// modes, times and attributes.  A second run resumes an interrupted run: a result with the
-// original's modification time is complete and stays.
+// whole content: other files as copies, but no lock files (fs::is_hidden()), symbolic links, hard
+// links and directories, with owners, modes, times and attributes.  A second run resumes an
+// interrupted run: a result with the original's modification time is complete and stays.
 //
 // Nothing outside the tree of the results is changed, whatever links another user, or an earlier
 // run, has put into it: every result is made in a directory that is reached without links.
