@@ -56,8 +56,8 @@ class ArrayBlocks {
   [[nodiscard]] const FrameChunks& frame() const noexcept { return frame_; }
   [[nodiscard]] const codec::ArrayLayout& layout() const noexcept { return layout_; }
 
-  // Opens the chunk of a block, unless it is open.  Errors: bad_field, if it is not split into blocks
-  // as the array is; those of the chunk.
+  // Opens the chunk of a block, unless it is open.
+  // Errors: bad_field, if it is not split into blocks as the array is; those of the chunk.
   Status open_chunk(ChunkIndex index, OpenedChunk& opened) const;
   // The request for a block of a chunk from open_chunk().
   [[nodiscard]] BlockRequest request(std::shared_ptr<const codec::Chunk> chunk, Block block) const;
